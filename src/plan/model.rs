@@ -1,0 +1,491 @@
+//! A checked plan: no optional values left to guess, no spans, every name resolved.
+//!
+//! Made by `plan::check` alone; read by every later stage. Nothing here can be wrong in a way that `check` finds.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::ids::{BrokerId, HostPort, TopicName, TopicPartition};
+
+/// A whole plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Short name; part of the run's folder name.
+    pub name: String,
+    /// What the plan shows, in a sentence or two.
+    pub about: String,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+    /// The cluster to start.
+    pub cluster: ClusterSpec,
+    /// Topics made before the load begins (`count` already expanded).
+    pub topics: Vec<TopicSpec>,
+    /// Producer groups, in file order.
+    pub producers: Vec<ProducerGroup>,
+    /// Lengths of the phases around the steps.
+    pub phases: Phases,
+    /// Steps in order of `at`; equal times keep file order.
+    pub steps: Vec<Step>,
+    /// Conditions that decide the verdict.
+    pub expectations: Vec<Expectation>,
+    /// The text that the plan was read from.
+    pub source: PlanSource,
+}
+
+/// Where a plan came from.
+#[derive(Clone, Debug)]
+pub struct PlanSource {
+    /// File name as given by the user.
+    pub path: String,
+    /// The file's text.
+    pub text: String,
+    /// SHA-256 of the text, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The cluster section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterSpec {
+    /// Kafka's version, which names the image.
+    pub kafka: String,
+    /// Which nodes there are.
+    pub layout: Layout,
+    /// Properties for every node's `server.properties`.
+    pub config: BTreeMap<String, String>,
+    /// Memory limit per node, in bytes.
+    pub memory_bytes: u64,
+    /// JVM heap per node, in bytes.
+    pub heap_bytes: u64,
+    /// How nodes reach the host's network.
+    pub network: NetworkMode,
+}
+
+/// Nodes of a cluster. Brokers have ids 1 to n; dedicated controllers follow, from n + 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Every node is broker and controller.
+    Combined {
+        /// How many.
+        nodes: u16,
+    },
+    /// Brokers and controllers are apart.
+    Dedicated {
+        /// Broker nodes.
+        brokers: u16,
+        /// Controller nodes.
+        controllers: u16,
+    },
+}
+
+impl Layout {
+    /// Ids of the nodes that are brokers.
+    #[must_use]
+    pub fn brokers(self) -> Vec<BrokerId> {
+        let count = match self {
+            Self::Combined { nodes } => nodes,
+            Self::Dedicated { brokers, .. } => brokers,
+        };
+        (1..=i32::from(count)).map(BrokerId).collect()
+    }
+
+    /// Ids of the nodes that vote in the metadata quorum.
+    #[must_use]
+    pub fn controllers(self) -> Vec<BrokerId> {
+        match self {
+            Self::Combined { .. } => self.brokers(),
+            Self::Dedicated { brokers, controllers } => {
+                (1..=i32::from(controllers)).map(|offset| BrokerId(i32::from(brokers) + offset)).collect()
+            }
+        }
+    }
+
+    /// Ids of all nodes, in order.
+    #[must_use]
+    pub fn nodes(self) -> Vec<BrokerId> {
+        match self {
+            Self::Combined { .. } => self.brokers(),
+            Self::Dedicated { .. } => self.brokers().into_iter().chain(self.controllers()).collect(),
+        }
+    }
+}
+
+/// How containers are joined to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkMode {
+    /// A network of the run's own; listeners published on 127.0.0.1.
+    Bridge,
+    /// The host's network (Linux): no proxy and no address translation, for high rates.
+    Host,
+}
+
+/// One topic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicSpec {
+    /// Its name.
+    pub name: TopicName,
+    /// How many partitions.
+    pub partitions: u32,
+    /// Where the replicas go.
+    pub replication: Replication,
+    /// Topic properties.
+    pub config: BTreeMap<String, String>,
+}
+
+/// Placement of replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// Kafka places so many replicas.
+    Factor(u16),
+    /// Brokers per partition, preferred leader first.
+    Assignment(Vec<Vec<BrokerId>>),
+}
+
+/// Producers alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProducerGroup {
+    /// The group's name; client ids are `NAME-0`, `NAME-1`, ...
+    pub name: String,
+    /// How many producers, each a client of its own unless `share` says otherwise.
+    pub count: u32,
+    /// Which client makes the load.
+    pub engine: EngineKind,
+    /// So many senders use one client; `None`: each sender has its own.
+    pub share: Option<NonZeroU32>,
+    /// Each producer writes to all of them in turn.
+    pub topics: Vec<TopicName>,
+    /// When records are due.
+    pub load: Load,
+    /// Shape of a record.
+    pub record: RecordSpec,
+    /// When the group sends.
+    pub active: Active,
+    /// Producer properties, by the Java producer's names; values as text.
+    pub config: BTreeMap<String, String>,
+    /// Bootstrap list to give instead of the cluster's own.
+    pub bootstrap: Option<Vec<HostPort>>,
+}
+
+/// The client that makes a group's load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineKind {
+    /// This project's own producer.
+    Native,
+}
+
+/// How a producer paces its records.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// Open loop: record `i` is due at a computed time, whatever became of the ones before it.
+    Open {
+        /// Records per second and producer, over all its topics.
+        rate_per_second: f64,
+        /// Spacing of due times.
+        arrivals: Arrivals,
+    },
+    /// As fast as the client takes them.
+    Max,
+    /// Send, wait for the outcome at most so long, send the next.
+    Closed {
+        /// Longest wait for an outcome.
+        wait: Duration,
+    },
+}
+
+/// Spacing of due times in an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Evenly spaced; producers of one group start spread over one interval.
+    Constant,
+    /// Exponential gaps from the seeded generator.
+    Poisson,
+}
+
+/// Shape of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordSpec {
+    /// Bytes of the value.
+    pub size_bytes: usize,
+    /// How many distinct keys; `None`: records have no key and follow the sticky partitioner.
+    pub keys: Option<NonZeroU32>,
+}
+
+/// When a group sends, counted from the start of the load (warm-up included).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Active {
+    /// First due time.
+    pub from: Duration,
+    /// No record is due at or after it; `None`: until the run's end.
+    pub until: Option<Duration>,
+}
+
+/// Lengths of the phases. Steps happen between `steady` and `recovery`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// Load outside the baseline; its second numbers are negative.
+    pub warmup: Duration,
+    /// The baseline.
+    pub steady: Duration,
+    /// After the last step.
+    pub recovery: Duration,
+}
+
+/// One timed action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When it fires, counted from the end of `steady`. A step that is still running delays the next.
+    pub at: Duration,
+    /// What is done.
+    pub action: Action,
+    /// Line in the plan, from 1, for messages.
+    pub line: usize,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// SIGKILL.
+    Kill {
+        /// Whom.
+        target: Target,
+    },
+    /// SIGTERM, then SIGKILL after the grace.
+    Stop {
+        /// Whom.
+        target: Target,
+        /// Time for a controlled shutdown.
+        grace: Duration,
+    },
+    /// Start of a node that is down.
+    Start {
+        /// Whom.
+        target: Target,
+    },
+    /// Down, a while, up again.
+    Restart {
+        /// Whom.
+        target: Target,
+        /// How it goes down.
+        how: Down,
+        /// How long it stays down.
+        down: Duration,
+    },
+    /// Freezes the node's processes: a silent failure.
+    Pause {
+        /// Whom.
+        target: Target,
+    },
+    /// Thaws them.
+    Unpause {
+        /// Whom.
+        target: Target,
+    },
+    /// Restarts nodes one after the other.
+    Rolling {
+        /// Which nodes, in which order; empty means all brokers by id.
+        brokers: Vec<BrokerId>,
+        /// How each goes down.
+        how: Down,
+        /// How long each stays down.
+        down: Duration,
+        /// What must hold before the next; `None`: nothing, the next follows at once.
+        then: Option<Condition>,
+        /// Longest wait for it; past it the step fails.
+        within: Duration,
+    },
+    /// Grows a topic.
+    AddPartitions {
+        /// Which.
+        topic: TopicName,
+        /// New total count.
+        to: u32,
+    },
+    /// Creates a topic.
+    CreateTopic {
+        /// Its shape.
+        topic: TopicSpec,
+    },
+    /// Deletes a topic.
+    DeleteTopic {
+        /// Which.
+        topic: TopicName,
+    },
+    /// Waits for a condition or a time.
+    Wait {
+        /// For what.
+        until: Condition,
+        /// Longest wait; past it the step fails.
+        within: Duration,
+    },
+    /// Does its steps several times.
+    Repeat {
+        /// How often.
+        times: u32,
+        /// What, `at` counted from the start of each round.
+        steps: Vec<Step>,
+    },
+}
+
+/// How a node goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM with so much grace.
+    Stop {
+        /// Time for a controlled shutdown.
+        grace: Duration,
+    },
+}
+
+/// A node, by id or by a role that is resolved when the step fires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This node.
+    Node(BrokerId),
+    /// Leader of a partition.
+    LeaderOf(TopicPartition),
+    /// The first replica in the partition's ISR that is not its leader.
+    FollowerOf(TopicPartition),
+    /// The active controller.
+    Controller,
+    /// A broker that is up, chosen by the seeded generator.
+    Random,
+    /// Every broker.
+    All,
+}
+
+/// What `wait` and `rolling ... then` wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Every replica of every partition is in its ISR.
+    IsrFull,
+    /// A partition has a leader, or this very one.
+    LeaderOf {
+        /// Which partition.
+        partition: TopicPartition,
+        /// Who must lead; `None`: anyone.
+        is: Option<BrokerId>,
+    },
+    /// Every live node has read the controller's log to its end.
+    CaughtUp,
+    /// A time has passed.
+    Elapsed(Duration),
+}
+
+/// A condition on a metric of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// Which figure.
+    pub metric: Metric,
+    /// Of which group; `None`: over all groups.
+    pub group: Option<String>,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// With what: records, milliseconds or a plain number, as the metric says.
+    pub value: f64,
+    /// Line in the plan, from 1.
+    pub line: usize,
+}
+
+/// Figures that an expectation can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// `records.due`
+    RecordsDue,
+    /// `records.ok`
+    RecordsOk,
+    /// `records.failed`
+    RecordsFailed,
+    /// `records.indeterminate`
+    RecordsIndeterminate,
+    /// `outage.max`: longest outage of any step, producer and partition, in ms.
+    OutageMaxMs,
+    /// `outage.median`: median over all rows whose outage is not zero, in ms; 0 without any.
+    OutageMedianMs,
+    /// `outage.hang`: producer-partition pairs that never recovered.
+    OutageHang,
+    /// `latency.p99`: response time in the baseline, in ms.
+    BaselineResponseP99Ms,
+    /// `metadata-requests.per-producer`: highest count of any producer over its life.
+    MetadataRequestsPerProducerMax,
+    /// `metadata-requests.by-age.per-producer`: the same, those sent for age alone.
+    MetadataRequestsByAgePerProducerMax,
+    /// `partitions.cached.min`: lowest partition count that any producer's cache holds of any of its topics at the end.
+    PartitionsCachedMin,
+    /// `partitions.cached.max`: the highest.
+    PartitionsCachedMax,
+}
+
+impl Metric {
+    /// All metrics with their names in plans.
+    pub const ALL: [(Self, &'static str); 12] = [
+        (Self::RecordsDue, "records.due"),
+        (Self::RecordsOk, "records.ok"),
+        (Self::RecordsFailed, "records.failed"),
+        (Self::RecordsIndeterminate, "records.indeterminate"),
+        (Self::OutageMaxMs, "outage.max"),
+        (Self::OutageMedianMs, "outage.median"),
+        (Self::OutageHang, "outage.hang"),
+        (Self::BaselineResponseP99Ms, "latency.p99"),
+        (Self::MetadataRequestsPerProducerMax, "metadata-requests.per-producer"),
+        (Self::MetadataRequestsByAgePerProducerMax, "metadata-requests.by-age.per-producer"),
+        (Self::PartitionsCachedMin, "partitions.cached.min"),
+        (Self::PartitionsCachedMax, "partitions.cached.max"),
+    ];
+
+    /// The metric's name in plans.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(metric, _)| *metric == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// Comparison of a figure with a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// All comparisons with their signs in plans, longest first, so that a prefix search finds `<=` before `<`.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Equal, "=="),
+        (Self::NotEqual, "!="),
+        (Self::LessOrEqual, "<="),
+        (Self::GreaterOrEqual, ">="),
+        (Self::Less, "<"),
+        (Self::Greater, ">"),
+    ];
+
+    /// The comparison's sign.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        Self::ALL.iter().find(|(comparison, _)| *comparison == self).map_or("", |(_, sign)| sign)
+    }
+
+    /// Whether `left` stands in this relation to `right`.
+    #[must_use]
+    #[allow(clippy::float_cmp, reason = "counts are exact in f64, and a plan that says == means it")]
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::NotEqual => left != right,
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+        }
+    }
+}
