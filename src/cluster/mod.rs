@@ -1,1 +1,72 @@
-//! cluster
+//! Kafka nodes in containers: up, ready, down, and what can be done to one node.
+//!
+//! [`Cluster`] is what `fault`, `run` and later engines see. Not here: when a fault happens (`fault`), what it costs (`analyze`).
+
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::ids::{BrokerId, HostPort};
+
+/// A node of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// `node.id`.
+    pub id: BrokerId,
+    /// Whether it is a broker.
+    pub is_broker: bool,
+    /// Whether it votes in the metadata quorum.
+    pub is_controller: bool,
+    /// The listener that clients on this machine use; `None` for a dedicated controller.
+    pub client_listener: Option<HostPort>,
+    /// The controller's listener as published to this machine; `None` for a node that is broker only.
+    pub controller_listener: Option<SocketAddr>,
+}
+
+/// What the container engine says of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeState {
+    /// Its process runs.
+    Running,
+    /// Its process is frozen.
+    Paused,
+    /// Its process has ended.
+    Exited {
+        /// With this code (137 after SIGKILL, 143 after SIGTERM).
+        code: i64,
+    },
+    /// There is no such container.
+    Absent,
+}
+
+/// A cluster whose nodes can be hurt and healed one by one. Every action returns when the engine has acknowledged it; whether it took
+/// effect is asked with [`Cluster::state`].
+pub trait Cluster: Debug + Send + Sync {
+    /// Its nodes, by id.
+    fn nodes(&self) -> &[Node];
+    /// SIGKILL to a node's process.
+    fn kill(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// SIGTERM, then SIGKILL after `grace`; returns when the process has ended.
+    fn stop(&self, node: BrokerId, grace: Duration) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Starts a node that has ended.
+    fn start(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Freezes a node's processes.
+    fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Thaws them.
+    fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// What the engine says of a node now.
+    fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
+    /// A node's log (standard output and error) since its container was made.
+    fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>>;
+}
+
+/// What can go wrong with a cluster. All are the environment's fault (exit code 3) unless a variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The cluster has no such node.
+    #[error("the cluster has no node {0}")]
+    NoSuchNode(BrokerId),
+}

@@ -1,1 +1,8 @@
-//! kafka
+//! Kafka's client side: the wire, the producer, admin requests.
+//!
+//! `wire` (frames, batches, errors) <- `core` (the sans-IO producer: state, event, now -> actions) <- `net` (moves bytes and timers for
+//! core). Not here: plans, Docker, reports; the client never learns that it is measured, it tells one [`event::ClientObserver`] what it does.
+//! Called by `engine` (producers), `cluster`, `fault` and `run` (admin requests).
+
+pub mod event;
+pub mod wire;

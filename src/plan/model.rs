@@ -189,6 +189,8 @@ pub enum Load {
     Closed {
         /// Longest wait for an outcome.
         wait: Duration,
+        /// Shortest time between two sends; zero: the next follows at once.
+        every: Duration,
     },
 }
 

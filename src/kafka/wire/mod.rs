@@ -1,0 +1,7 @@
+//! Bytes of Kafka's protocol: frames, API versions, error classes, record batches.
+//!
+//! Messages come from the `kafka-protocol` crate, and only this module and its users inside `kafka` see them. Not here: sockets, retries.
+
+pub mod error;
+pub mod frame;
+pub mod versions;
