@@ -1,1 +1,5 @@
-//! record
+//! What a run leaves: facts, histograms, files, the run's folder.
+//!
+//! Not here: what the facts mean (`analyze`).
+
+pub mod fact;
