@@ -5,4 +5,5 @@
 //! Called by `engine` (producers), `cluster`, `fault` and `run` (admin requests).
 
 pub mod event;
+pub mod net;
 pub mod wire;
