@@ -11,7 +11,9 @@
 
 mod event;
 mod primitive;
+pub mod schedule;
 pub mod target;
+mod text;
 
 pub use event::{Outcome, Scope, StepEvent, StepInfo, What};
 pub use primitive::{NodeAct, Primitive};
