@@ -1,7 +1,7 @@
 //! Which client makes a group's load, and the group's figures.
 //!
 //! An [`Engine`] starts a whole producer group and hands back a [`GroupHandle`]; whatever the group does and meets goes to the run's
-//! [`FactOutput`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
+//! [`FactSink`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
 
 pub mod generator;
 
@@ -15,13 +15,7 @@ use crate::clock::{Clock, Moment};
 use crate::engine::generator::Generator;
 use crate::ids::HostPort;
 use crate::plan::model::ProducerGroup;
-use crate::record::fact::Fact;
-
-/// Where an engine's facts go. Never blocks; what does not fit is counted there.
-pub trait FactOutput: Debug + Send + Sync {
-    /// Takes a fact that was seen at `at`.
-    fn emit(&self, at: Moment, fact: Fact);
-}
+use crate::record::sink::FactSink;
 
 /// What an engine needs to know of the run; the same for all groups.
 #[derive(Clone, Debug)]
@@ -32,12 +26,12 @@ pub struct EngineContext {
     pub bootstrap: Vec<HostPort>,
     /// Start of the load (of warm-up): `active` is counted from here. May lie in the future.
     pub load_start: Moment,
-    /// Start of `steady`: where second 0 begins.
+    /// Start of `steady`: where second 0 begins, and what facts' times count from.
     pub steady: Moment,
     /// The plan's seed.
     pub seed: u64,
     /// Where facts go.
-    pub facts: Arc<dyn FactOutput>,
+    pub facts: FactSink,
     /// Which load-generating process this is; 0 for the only one.
     pub worker: u32,
     /// Where senders tell how late they were; one for all groups.
