@@ -2,3 +2,7 @@
 pub mod machine;
 pub mod phases;
 pub mod stop;
+mod error;
+mod narrate;
+mod steps;
+pub use error::RunError;
