@@ -3,5 +3,8 @@
 //! Tests that start containers need `CHAOS_TEST_BROKERS=1` (which `make test` sets); without it they print that they were skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
+mod cluster;
 mod structure;
+mod support;
