@@ -1,11 +1,12 @@
 //! Why a run could not be carried through.
 
-use std::path::PathBuf;
+use std::io;
 use std::time::Duration;
 
 use crate::cluster::ClusterError;
 use crate::engine::EngineError;
 use crate::kafka::admin::AdminError;
+use crate::record::error::RecordError;
 
 /// Why a run could not be carried through. What it measured is not among these: failed records, steps and expectations are results.
 #[derive(Debug, thiserror::Error)]
@@ -29,25 +30,23 @@ pub enum RunError {
         problem: String,
     },
     /// The results could not be written.
-    #[error("the results could not be written to {}: {source}", folder.display())]
-    Results {
-        /// The run's folder.
-        folder: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A thread or its runtime could not be made.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// A task or thread panicked.
     #[error("internal error, please report it: {0}")]
     Panicked(String),
 }
 
 impl RunError {
-    /// Whether the plan is at fault, as opposed to the environment (exit codes 2 and 3).
+    /// Whether the plan or an argument is at fault, as opposed to the environment (exit codes 2 and 3).
     #[must_use]
     pub fn is_plan_fault(&self) -> bool {
         match self {
             Self::Cluster(error) => error.is_request_fault(),
-            Self::Engine(_) => true,
+            Self::Engine(_) | Self::Record(RecordError::FolderInUse { .. }) => true,
             _ => false,
         }
     }

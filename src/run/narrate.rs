@@ -63,7 +63,9 @@ impl Narrator {
                 let after = known.acknowledged_us.map_or(String::new(), |done| format!(", {} after it was done", seconds(time_us - done)));
                 Some((Tone::Step, at(time_us, &format!("step {step}: observed{after}: {detail}"))))
             }
-            Fact::StepFinished { step, outcome, detail } => self.finished(*step, *outcome, detail).map(|(tone, line)| (tone, at(time_us, &line))),
+            Fact::StepFinished { step, outcome, detail } => {
+                self.finished(*step, *outcome, detail).map(|(tone, line)| (tone, at(time_us, &line)))
+            }
             Fact::GroupStarted { group, warnings } if !warnings.is_empty() => {
                 Some((Tone::Warning, format!("{group}: {}", warnings.join("; "))))
             }
@@ -73,7 +75,9 @@ impl Narrator {
                 state.last_gap_end_us = state.last_gap_end_us.max(Some(*end_us));
                 None
             }
-            Fact::Second(second) => self.recovered(&second.group, second.stalled_pairs, time_us).map(|line| (Tone::Good, at(time_us, &line))),
+            Fact::Second(second) => {
+                self.recovered(&second.group, second.stalled_pairs, time_us).map(|line| (Tone::Good, at(time_us, &line)))
+            }
             _ => None,
         }
     }

@@ -47,7 +47,8 @@ impl StepFacts {
 fn fact_of(event: StepEvent) -> (Moment, Fact) {
     match event {
         StepEvent::Requested { step, nodes, at } => {
-            let was_controller = nodes.iter().map(|node| node.was_controller).reduce(|any, one| any.zip(one).map(|(a, b)| a || b)).flatten();
+            let was_controller =
+                nodes.iter().map(|node| node.was_controller).reduce(|any, one| any.zip(one).map(|(a, b)| a || b)).flatten();
             let fact = Fact::StepRequested {
                 step: step.number,
                 parent: step.scope.parent,

@@ -17,6 +17,8 @@ pub enum StopCause {
     Signal(&'static str),
     /// A task panicked; where, and what it said.
     Panic(String),
+    /// The results cannot be written; why.
+    Results(String),
 }
 
 impl fmt::Display for StopCause {
@@ -24,6 +26,7 @@ impl fmt::Display for StopCause {
         match self {
             Self::Signal(name) => write!(f, "interrupted by {name}"),
             Self::Panic(text) => write!(f, "internal error: {text}"),
+            Self::Results(text) => f.write_str(text),
         }
     }
 }
