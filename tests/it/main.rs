@@ -6,4 +6,5 @@
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
 mod cluster;
+mod structure;
 mod support;

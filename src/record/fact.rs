@@ -1,0 +1,487 @@
+//! Facts: the one append-only stream that every file, figure and picture of a run is made from.
+//!
+//! A fact is what was seen, when, by whom; never a conclusion. Engines, steps and phases write them; `record::files` and `analyze` read
+//! them, live or from `facts.jsonl`, with the same result. Not here: how they are written (`files`) or what they mean (`analyze`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
+
+/// A fact with its time and the process that saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stamped {
+    /// Microseconds since the start of `steady`; negative before it.
+    pub time_us: i64,
+    /// Which load-generating process; 0 for the only one.
+    pub worker: u32,
+    /// What was seen.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Fact {
+    /// The run and its plan; always the first fact.
+    RunStarted(Box<RunStarted>),
+    /// What the plan expects; one fact per expectation, in plan order, so that the verdict can be made again from the facts alone.
+    Expected {
+        /// The metric's name in plans.
+        metric: String,
+        /// Of which group; `None`: over all groups.
+        group: Option<String>,
+        /// The comparison's sign in plans.
+        comparison: String,
+        /// With what.
+        value: f64,
+    },
+    /// A phase began. `End` is the end of the load.
+    PhaseStarted {
+        /// Which.
+        phase: Phase,
+    },
+    /// A step is about to be done; the time is taken just before the call.
+    StepRequested {
+        /// The step's number.
+        step: StepNumber,
+        /// The step whose part it is.
+        parent: Option<StepNumber>,
+        /// Round of a `repeat` or position in a `rolling`, from 1.
+        round: Option<u32>,
+        /// Such as `kill`, `start`, `rolling`, `add-partitions`.
+        action: String,
+        /// As the plan says it, such as `leader-of(orders/0)` or `orders 3 -> 6`.
+        target: String,
+        /// What the target was resolved to; empty for steps without nodes.
+        nodes: Vec<BrokerId>,
+        /// Whether the node was the active controller; `None` if that could not be asked or does not apply.
+        was_controller: Option<bool>,
+    },
+    /// The engine's or the admin client's call returned.
+    StepAcknowledged {
+        /// The step's number.
+        step: StepNumber,
+    },
+    /// The change was confirmed from outside.
+    StepObserved {
+        /// The step's number.
+        step: StepNumber,
+        /// What was seen.
+        detail: String,
+    },
+    /// The step is over.
+    StepFinished {
+        /// The step's number.
+        step: StepNumber,
+        /// How.
+        outcome: StepOutcome,
+        /// In words.
+        detail: String,
+    },
+    /// A group's producers are about to start.
+    GroupStarted {
+        /// The group.
+        group: String,
+        /// Configured keys that have no effect in this engine, and other remarks for the reader.
+        warnings: Vec<String>,
+    },
+    /// A producer's way from construction to its first acknowledged record (all in microseconds since construction).
+    FirstAck {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The first connection is up.
+        connected_us: Option<u64>,
+        /// Its ApiVersions are answered.
+        ready_us: Option<u64>,
+        /// The first topic is in the snapshot.
+        metadata_us: Option<u64>,
+        /// The first record is acknowledged.
+        ack_us: u64,
+    },
+    /// A producer's first acknowledged record on a partition.
+    PartitionFirstUsed {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// When that record was due.
+        due_us: i64,
+    },
+    /// A Metadata request of a producer ended (or was cut off).
+    MetadataRequest {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// What made it necessary: `start`, `new_topic`, `age`, `disconnect`, `produce_error`, `metadata_error`, `no_leader`, `rebootstrap`.
+        reason: String,
+        /// The error code behind `produce_error` and `metadata_error`.
+        code: Option<i16>,
+        /// All topics of interest, or only new ones.
+        full: bool,
+        /// How many topics it named.
+        topics: u32,
+        /// Bytes sent.
+        request_bytes: u64,
+        /// Bytes received; 0 without an answer.
+        response_bytes: u64,
+        /// From hand-over to answer or loss.
+        round_trip_us: u64,
+        /// Which node was asked; negative for a bootstrap address.
+        node: BrokerId,
+        /// The client's update version afterwards.
+        update_version: UpdateVersion,
+        /// `updated`, `empty`, `disconnected`, `timed_out`, `rebootstrap_required`, `malformed`, or `unanswered` at the end of the run.
+        outcome: String,
+    },
+    /// A producer's cache shows another partition count.
+    PartitionCount {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// Before.
+        from: u32,
+        /// Now.
+        to: u32,
+        /// Who said so; `None`: nobody, the client went back to its bootstrap list.
+        node: Option<BrokerId>,
+        /// The reason of the request that brought it, as in `metadata_request`.
+        reason: Option<String>,
+        /// The client's update version.
+        update_version: UpdateVersion,
+    },
+    /// A producer's cache shows another leader or epoch.
+    LeaderSeen {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// Before.
+        from: Option<BrokerId>,
+        /// Now.
+        to: Option<BrokerId>,
+        /// The new epoch.
+        epoch: Option<LeaderEpoch>,
+        /// Who said so.
+        node: Option<BrokerId>,
+        /// The client's update version.
+        update_version: UpdateVersion,
+    },
+    /// A producer's requests for a partition go to another node.
+    RouteChanged {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// Before.
+        from: Option<BrokerId>,
+        /// Now.
+        to: BrokerId,
+    },
+    /// A producer's connection ended or could not be made.
+    Disconnected {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// From which node.
+        node: BrokerId,
+        /// As in `kafka::event::DisconnectCause`, in snake case.
+        cause: String,
+        /// Requests that were cut off.
+        in_flight: u32,
+        /// Whether a Metadata request was among them.
+        metadata_in_flight: bool,
+    },
+    /// A producer went back to its bootstrap list.
+    Rebootstrapped {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The client's update version.
+        update_version: UpdateVersion,
+    },
+    /// A batch came back with an error.
+    BatchError {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// The node that was asked.
+        node: BrokerId,
+        /// The code.
+        code: i16,
+        /// Whether it is sent again.
+        retried: bool,
+        /// Its records.
+        records: u32,
+    },
+    /// A stretch without service on a producer's partition: from the first record that was due after the last ok until the next ok.
+    /// Only stretches of [`GAP_MIN_US`] and more are written; `analyze` decides which of them are outages.
+    Gap {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// Last acknowledgement before it; `None`: there was none.
+        last_ok_us: Option<i64>,
+        /// Due time of the first record that was due after it.
+        first_due_us: i64,
+        /// The first error that a batch of the partition met since then (retried or not).
+        first_error_us: Option<i64>,
+        /// The acknowledgement that ended it; `None`: the run ended first.
+        first_ok_us: Option<i64>,
+    },
+    /// Acknowledgements of a producer's partition between two gaps.
+    AckRun {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// First acknowledgement.
+        first_ok_us: i64,
+        /// Last acknowledgement.
+        last_ok_us: i64,
+        /// How many records.
+        records: u64,
+    },
+    /// Records that did not end well, of one kind, since the group's last such fact of that kind.
+    RecordErrors {
+        /// The group.
+        group: String,
+        /// `failed` or `indeterminate`.
+        outcome: String,
+        /// The Java client's exception class.
+        kind: String,
+        /// The code, where there is one.
+        code: Option<i16>,
+        /// The first text.
+        text: String,
+        /// How many.
+        count: u64,
+        /// The first of them.
+        first_us: i64,
+        /// The last of them.
+        last_us: i64,
+    },
+    /// A group's figures of one second.
+    Second(Box<GroupSecond>),
+    /// A producer's counts over its whole life, told when it ends.
+    ProducerTotals {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// Its record counts.
+        totals: Totals,
+        /// Its Metadata requests by reason, cut-off ones included.
+        metadata_requests: BTreeMap<String, u64>,
+        /// Time that its sends waited for metadata.
+        blocked_metadata_us: u64,
+        /// Time that its sends waited for memory.
+        blocked_memory_us: u64,
+        /// Partition count of each topic in its cache at the end.
+        cached_partitions: BTreeMap<String, u32>,
+    },
+    /// The load generator's own health in one second.
+    Generator(Box<GeneratorSecond>),
+    /// Facts that did not fit into the stream's bound.
+    FactsLost {
+        /// How many.
+        count: u64,
+    },
+    /// The load is over and every record's outcome is known or given up.
+    RunEnded {
+        /// Whether it was interrupted, and by what.
+        interrupted: Option<String>,
+    },
+}
+
+/// Shortest stretch without service that is written as a [`Fact::Gap`].
+pub const GAP_MIN_US: i64 = 100_000;
+
+/// What a run was, so that its facts explain themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run's id; also in the containers' labels.
+    pub run_id: String,
+    /// The plan's name.
+    pub plan: String,
+    /// The plan's text.
+    pub plan_text: String,
+    /// Its SHA-256.
+    pub plan_sha256: String,
+    /// The file it came from.
+    pub plan_path: String,
+    /// The seed in force.
+    pub seed: u64,
+    /// Wall-clock time of the start of `steady`, RFC 3339 in UTC.
+    pub steady_at: String,
+    /// Versions: `chaos`, `kafka`, `image`, `docker`, `kernel`.
+    pub versions: BTreeMap<String, String>,
+    /// Machine: `cores`, `memory_bytes`, `cpu`.
+    pub machine: BTreeMap<String, String>,
+    /// Lengths of warm-up, steady and recovery in microseconds.
+    pub phases_us: [i64; 3],
+    /// Groups in plan order: name, engine, producers.
+    pub groups: Vec<GroupInfo>,
+    /// Problems that did not stop the run, for the reader.
+    pub warnings: Vec<String>,
+}
+
+/// A group's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupInfo {
+    /// Its name.
+    pub name: String,
+    /// The client that makes its load.
+    pub engine: String,
+    /// How many producers.
+    pub producers: u32,
+}
+
+/// A phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Load outside the baseline.
+    Warmup,
+    /// The baseline.
+    Steady,
+    /// From the first step's time base until the last step is over.
+    Steps,
+    /// After the last step.
+    Recovery,
+    /// No record is due any more; outstanding ones are waited for.
+    Drain,
+    /// The end of the load.
+    End,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// Done and observed.
+    Done,
+    /// It changed nothing: fails the run.
+    NoOp,
+    /// The call failed.
+    Failed,
+    /// The call succeeded, but the change was not seen from outside in time.
+    NotObserved,
+    /// The run ended first.
+    Cancelled,
+}
+
+/// Records by what became of them. `due` counts what should have been sent by now, sent or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Due so far.
+    pub due: u64,
+    /// Handed to the client.
+    pub sent: u64,
+    /// Acknowledged.
+    pub ok: u64,
+    /// Certainly not in the log.
+    pub failed: u64,
+    /// May be in the log.
+    pub indeterminate: u64,
+}
+
+/// A group's figures of one second: counts of this second, not sums so far, unless a field says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupSecond {
+    /// The group.
+    pub group: String,
+    /// Which second; 0 begins with `steady`, warm-up is negative.
+    pub second: i64,
+    /// Records by what became of them in this second.
+    pub counts: Totals,
+    /// Sends that waited for metadata in this second (ended or still waiting).
+    pub blocked_metadata: u64,
+    /// Sends that waited for memory.
+    pub blocked_memory: u64,
+    /// Records handed over and not yet known, at the end of the second.
+    pub in_flight: u64,
+    /// Least free `buffer.memory` of any producer, at the end of the second.
+    pub buffer_free_bytes: u64,
+    /// Metadata requests sent, by reason.
+    pub metadata_requests: BTreeMap<String, u64>,
+    /// Bytes of them.
+    pub metadata_request_bytes: u64,
+    /// Bytes of the answers that came in this second.
+    pub metadata_response_bytes: u64,
+    /// Greatest time since the last full answer of any producer, at the end of the second.
+    pub metadata_age_max_ms: u64,
+    /// Least partition count of any producer's topic in its cache, at the end of the second; 0: a topic is unknown.
+    pub cached_partitions_min: u32,
+    /// Greatest.
+    pub cached_partitions_max: u32,
+    /// Highest partition index acknowledged in this second, plus one; 0 without any.
+    pub partitions_used_max: u32,
+    /// Producer-partition pairs whose oldest unserved record has been due for longer than 500 ms, at the end of the second.
+    pub stalled_pairs: u64,
+    /// How long that record of the worst pair has been due.
+    pub stalled_max_ms: u64,
+    /// Histograms by name, each in HDR's V2-deflate form as base64: `response_ok`, `response_bad`, `service_ok`, `service_bad`,
+    /// `metadata_round_trip`; unit: microseconds. Absent when empty.
+    pub histograms: BTreeMap<String, String>,
+    /// Exact greatest value of each histogram, in microseconds (a histogram itself keeps three digits).
+    #[serde(default)]
+    pub histogram_max_us: BTreeMap<String, u64>,
+    /// Values above the histograms' bound (they are counted here and recorded as the bound).
+    pub out_of_range: u64,
+}
+
+/// The load generator's own health in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorSecond {
+    /// Which second, as in [`GroupSecond`].
+    pub second: i64,
+    /// Lateness of sends (hand-over minus due, for sends that did not wait behind a blocked one), V2-deflate, base64, microseconds.
+    pub lateness: Option<String>,
+    /// Its exact greatest value, in microseconds; 0 without any.
+    #[serde(default)]
+    pub lateness_max_us: u64,
+    /// CPU time of this process so far, in microseconds.
+    pub cpu_us_total: u64,
+    /// Resident memory, in bytes.
+    pub rss_bytes: u64,
+    /// Threads.
+    pub threads: u64,
+}
