@@ -28,6 +28,8 @@ pub const CONTROLLER_PORT: &str = "io.kafka-chaos.controller-port";
 pub const PORTS: &str = "io.kafka-chaos.ports";
 /// Kafka's version.
 pub const KAFKA: &str = "io.kafka-chaos.kafka";
+/// The image's name at the time; the engine itself forgets it when the name moves on to a newer build.
+pub const IMAGE: &str = "io.kafka-chaos.image-name";
 /// Digest of what the cluster was started from; equal digests mean equal clusters.
 pub const SPEC: &str = "io.kafka-chaos.spec";
 /// `true` on clusters that outlive their owner on purpose.

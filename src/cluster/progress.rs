@@ -42,6 +42,11 @@ pub enum Progress {
         /// In words.
         missing: String,
     },
+    /// A kept cluster was found that fits.
+    Attached {
+        /// Its run.
+        run: String,
+    },
     /// The cluster is ready.
     Ready {
         /// Time since the first container was made (for an attached cluster: since it was found).
@@ -60,6 +65,7 @@ impl fmt::Display for Progress {
             Self::PortsTaken { message } => write!(f, "a port was taken, trying others ({message})"),
             Self::Started { node } => write!(f, "node {node} started"),
             Self::Waiting { missing } => write!(f, "waiting: {missing}"),
+            Self::Attached { run } => write!(f, "using the kept cluster {run}"),
             Self::Ready { after } => write!(f, "ready after {:.1} s", after.as_secs_f64()),
         }
     }

@@ -10,6 +10,7 @@
 //! cluster.down().await?;                           // the orderly end; a drop without it removes the cluster too, but blocks
 //! ```
 
+mod attach;
 mod container;
 mod logs;
 mod up;

@@ -109,6 +109,7 @@ impl DockerCluster {
         (options.progress)(Progress::PortsChosen { ports });
         let mut run_labels = labels::of_run(&self.run, &Owner::current(), options.keep);
         run_labels.insert(labels::KAFKA.to_owned(), spec.kafka.clone());
+        run_labels.insert(labels::IMAGE.to_owned(), self.image.clone());
         run_labels.insert(labels::SPEC.to_owned(), labels::spec_digest(spec, options.request_log));
         if spec.network == NetworkMode::Bridge {
             self.make_network(run_labels.clone()).await?;
