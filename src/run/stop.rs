@@ -21,6 +21,17 @@ pub enum StopCause {
     Results(String),
 }
 
+impl StopCause {
+    /// The signal's name, if it was one.
+    #[must_use]
+    pub fn signal(&self) -> Option<&'static str> {
+        match self {
+            Self::Signal(name) => Some(name),
+            Self::Panic(_) | Self::Results(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for StopCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
