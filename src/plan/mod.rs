@@ -4,3 +4,4 @@
 //! Called by `cli` and `run`; everything else reads only [`model`].
 
 pub mod model;
+pub mod units;
