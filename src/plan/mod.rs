@@ -4,4 +4,8 @@
 //! Called by `cli` and `run`; everything else reads only [`model`].
 
 pub mod model;
+mod problem;
+pub mod producer_config;
 pub mod units;
+
+pub use problem::{Problem, Severity};
