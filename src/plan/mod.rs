@@ -14,7 +14,10 @@ pub mod model;
 mod problem;
 pub mod producer_config;
 mod raw;
+pub mod schema;
+pub mod show;
 mod syntax;
+pub mod timeline;
 pub mod units;
 
 use std::fmt::Write as _;
