@@ -2,6 +2,9 @@
 //!
 //! Ends in order in any case: what the groups still have to tell is told before this returns, unless somebody is in a hurry.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
