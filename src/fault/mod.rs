@@ -22,6 +22,11 @@ pub mod target;
 mod text;
 mod watch;
 
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
 pub use event::{Outcome, Scope, StepEvent, StepInfo, What};
 pub use guard::{Guards, Heal, HealError};
 pub use primitive::{NodeAct, Primitive};

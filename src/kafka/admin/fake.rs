@@ -94,6 +94,16 @@ impl FakeBroker {
         self.is_frozen.store(is_frozen, Ordering::Relaxed);
     }
 
+    /// Freezes it, and thaws it after a while.
+    pub(crate) fn freeze_for(&self, span: Duration) {
+        self.freeze(true);
+        let is_frozen = Arc::clone(&self.is_frozen);
+        tokio::spawn(async move {
+            tokio::time::sleep(span).await;
+            is_frozen.store(false, Ordering::Relaxed);
+        });
+    }
+
     /// Ends this one and returns another on the same port.
     pub(crate) async fn restart(self) -> Self {
         let (id, port, state) = (self.id, self.address.port(), Arc::clone(&self.state));
