@@ -4,3 +4,4 @@
 
 mod plan_check;
 mod plan_command;
+mod plan_files;
