@@ -4,4 +4,5 @@
 
 mod plan_check;
 mod plan_command;
+mod plan_docs;
 mod plan_files;
