@@ -4,6 +4,7 @@
 //! its arguments and showing what came of them.
 
 mod exit;
+pub mod plan;
 mod run;
 
 use std::io::IsTerminal;

@@ -8,5 +8,8 @@
 
 mod cluster;
 mod plan_check;
+mod plan_command;
+mod plan_docs;
+mod plan_files;
 mod structure;
 mod support;
