@@ -120,6 +120,9 @@ async fn up(args: &UpArgs, out: &mut dyn Write, painter: Painter) -> anyhow::Res
             started = &mut starting => break Some(started?),
         }
     };
+    while let Ok(step) = steps.try_recv() {
+        writeln!(out, "{}", painter.paint(Tone::Faint, &step.to_string()))?;
+    }
     let Some(cluster) = cluster else {
         writeln!(out, "interrupted: removing what was started")?;
         drop(starting);
@@ -215,7 +218,7 @@ async fn status(as_json: bool, out: &mut dyn Write, painter: Painter) -> anyhow:
     for (run, objects) in &runs {
         let kafka = objects.label(labels::KAFKA).unwrap_or("?");
         writeln!(out, "{run}  Kafka {kafka}, {}", janitor::fate_of(objects).words())?;
-        for container in &objects.containers {
+        for container in objects.nodes() {
             let tone = if container.state == "running" { Tone::Good } else { Tone::Warning };
             let state = painter.paint(tone, &format!("{:<8}", container.state));
             let [node, roles] = [labels::NODE, labels::ROLES].map(|name| label(container, name));
@@ -226,7 +229,7 @@ async fn status(as_json: bool, out: &mut dyn Write, painter: Painter) -> anyhow:
 }
 
 fn json_of(run: &str, objects: &RunObjects) -> Value {
-    let nodes = objects.containers.iter().map(|container| {
+    let nodes = objects.nodes().map(|container| {
         json!({
             "id": label(container, labels::NODE).parse::<i32>().ok(),
             "roles": label(container, labels::ROLES).split(',').collect::<Vec<_>>(),
@@ -241,7 +244,7 @@ fn json_of(run: &str, objects: &RunObjects) -> Value {
         "kafka": objects.label(labels::KAFKA),
         "image": objects.label(labels::IMAGE),
         "fate": janitor::fate_of(objects),
-        "bootstrap": objects.containers.iter().filter_map(client_address).collect::<Vec<_>>(),
+        "bootstrap": objects.nodes().filter_map(client_address).collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })
 }
