@@ -28,9 +28,12 @@ pub(super) struct Arguments {
     /// Leave the cluster up at the end
     #[arg(long)]
     keep: bool,
-    /// Use a cluster that an earlier `--keep` left, if it fits the plan
+    /// Use a cluster that an earlier `--keep` left, if one fits the plan
     #[arg(long)]
     reuse: bool,
+    /// Let the brokers log each request, and save their logs with the results
+    #[arg(long)]
+    request_log: bool,
     /// Print run.json on standard output instead of the summary
     #[arg(long)]
     json: bool,

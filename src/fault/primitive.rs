@@ -33,6 +33,12 @@ impl NodeAct {
             Self::Unpause => What::Unpause,
         }
     }
+
+    /// Whether it hurts; else it heals.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause)
+    }
 }
 
 impl From<Down> for NodeAct {

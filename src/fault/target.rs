@@ -29,9 +29,9 @@ pub struct Sight {
 pub struct ResolvedNode {
     /// Its id.
     pub id: BrokerId,
-    /// Whether it was the active controller; `None`: nobody could tell.
+    /// Whether it was the active controller; `None`: nobody could tell in time, or nobody was asked (a start).
     pub was_controller: Option<bool>,
-    /// How many partitions it led; `None`: nobody could tell.
+    /// How many partitions it led; `None`: the same.
     pub led: Option<usize>,
 }
 

@@ -5,8 +5,16 @@
 //!                                          \-> analyze
 //! ```
 //!
-//! Not here: what the facts mean (`analyze`), and the files that need that meaning (`report`: `run.json`, `recovery.csv`).
+//! Not here: what the facts mean (`analyze`), and when the files that need that meaning are written (`report`).
 
+pub mod error;
 pub mod fact;
+pub mod files;
+pub mod folder;
 pub mod histogram;
+pub mod read;
 pub mod sink;
+pub mod step;
+
+#[cfg(test)]
+pub(crate) mod sample;

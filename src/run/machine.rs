@@ -1,39 +1,8 @@
-//! What the load generator runs on, and what it costs: read from `/proc`.
-//!
-//! On a system without `/proc` the figures are absent or 0, never guessed.
+//! What the load generator runs on, read from `/proc`. Where there is none, figures are absent, never guessed.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread::available_parallelism;
-
-/// This process's own use of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// CPU time so far, user and system, in microseconds.
-    pub cpu_us_total: u64,
-    /// Resident memory, in bytes.
-    pub rss_bytes: u64,
-    /// Threads.
-    pub threads: u64,
-}
-
-/// Clock ticks per second in `/proc/self/stat`: 100 on every Linux that Rust's standard library supports.
-const TICKS_PER_SECOND: u64 = 100;
-
-/// Reads this process's use now.
-#[must_use]
-pub fn usage() -> Usage {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    Usage { cpu_us_total: cpu_us_of(&stat), rss_bytes: field_of(&status, "VmRSS:") * 1024, threads: field_of(&status, "Threads:") }
-}
-
-/// User and system time of a `/proc/self/stat` line. The command's name, in parentheses, may hold anything, so fields count from its end.
-fn cpu_us_of(stat: &str) -> u64 {
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-    ticks * (1_000_000 / TICKS_PER_SECOND)
-}
 
 /// The first number after a label of a `/proc` file; 0 without one.
 fn field_of(text: &str, label: &str) -> u64 {
@@ -71,15 +40,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
-        let stat = "42 (a) b (c) S 1 42 42 0 -1 4194304 100 0 0 0 150 50 0 0 20 0 4 0 100 1000 10";
-        assert_eq!(cpu_us_of(stat), 2_000_000);
-        assert_eq!(cpu_us_of(""), 0);
+    fn a_figure_is_the_first_number_after_its_label() {
+        let text = "MemFree: 12 kB\nMemTotal:       24689764 kB\n";
+        assert_eq!(field_of(text, "MemTotal:"), 24_689_764);
+        assert_eq!(field_of(text, "SwapTotal:"), 0);
     }
 
     #[test]
-    fn this_process_uses_memory_and_threads() {
-        let used = usage();
-        assert!(used.rss_bytes > 0 && used.threads > 0, "{used:?}");
+    #[cfg(target_os = "linux")]
+    fn this_machine_has_cores_and_memory() {
+        let machine = machine();
+        assert!(machine.contains_key("cores") && machine.contains_key("memory_bytes"), "{machine:?}");
     }
 }

@@ -11,6 +11,9 @@ use crate::record::fact::Phase;
 /// Longest wait for outstanding records after the last one was due.
 pub const DRAIN_MAX: Duration = Duration::from_secs(10);
 
+/// Bound on the phase as a whole: the wait, and the closing of all clients.
+const DRAIN_AND_CLOSE_MAX: Duration = Duration::from_secs(15);
+
 /// What can move a run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -81,7 +84,7 @@ impl Phases {
             // Counted from when it was due, so that a busy machine does not stretch the run.
             (Phase::Steady, _) if due => (Phase::Recovery, Some(self.steps_at + self.recovery)),
             (Phase::Steps, Input::StepsOver) => (Phase::Recovery, Some(now + self.recovery)),
-            (Phase::Recovery, _) if due => (Phase::Drain, Some(now + DRAIN_MAX)),
+            (Phase::Recovery, _) if due => (Phase::Drain, Some(now + DRAIN_AND_CLOSE_MAX)),
             (Phase::Drain, _) if due => (Phase::End, None),
             _ => return None,
         };
@@ -141,7 +144,7 @@ mod tests {
     #[test]
     fn the_drain_is_bounded() {
         let (clock, mut phases) = phases(0, 1, 0, false);
-        assert_eq!(tick(&clock, &mut phases, 30), [(1, Phase::Recovery), (1, Phase::Drain), (11, Phase::End)]);
+        assert_eq!(tick(&clock, &mut phases, 30), [(1, Phase::Recovery), (1, Phase::Drain), (16, Phase::End)]);
     }
 
     #[test]

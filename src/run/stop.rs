@@ -17,6 +17,19 @@ pub enum StopCause {
     Signal(&'static str),
     /// A task panicked; where, and what it said.
     Panic(String),
+    /// The results cannot be written; why.
+    Results(String),
+}
+
+impl StopCause {
+    /// The signal's name, if it was one.
+    #[must_use]
+    pub fn signal(&self) -> Option<&'static str> {
+        match self {
+            Self::Signal(name) => Some(name),
+            Self::Panic(_) | Self::Results(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for StopCause {
@@ -24,6 +37,7 @@ impl fmt::Display for StopCause {
         match self {
             Self::Signal(name) => write!(f, "interrupted by {name}"),
             Self::Panic(text) => write!(f, "internal error: {text}"),
+            Self::Results(text) => f.write_str(text),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The integration tests, in one binary: what the modules may import, what the documents promise, and real runs.
+//! The integration tests, in one binary (linking is most of their cost): what the modules may import, what the documents promise, what the
+//! program says, and real runs.
 //!
 //! Tests that start containers need `CHAOS_TEST_BROKERS=1` (which `make test` sets); without it they print that they were skipped.
 
@@ -6,5 +7,6 @@
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
 mod cluster;
+mod plan_check;
 mod structure;
 mod support;

@@ -25,7 +25,12 @@ use crate::plan::model::{Step, Target};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Find out who this is, and say it to [`Schedule::resolved`] before anything else.
-    Resolve(Target),
+    Resolve {
+        /// Whom the plan means.
+        target: Target,
+        /// Whether the node is about to be hurt, so that it matters what it was; a node that comes back need not wait for that.
+        is_fault: bool,
+    },
     /// A group of steps begins: tell.
     Begin {
         /// The group.
@@ -182,8 +187,13 @@ impl Schedule {
 
     fn take(&mut self, item: Item, now: Moment) {
         match &item.job {
-            Job::Node { target, .. } | Job::Restart { target, .. } => {
-                self.outbox.push_back(Next::Resolve(target.clone()));
+            Job::Node { act, target } => {
+                self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: act.is_fault() });
+                self.resolving = Some(item);
+            }
+            Job::Restart { target, .. } => {
+                // What the node was is asked for the part that takes it down.
+                self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: false });
                 self.resolving = Some(item);
             }
             Job::Plain(primitive) => {

@@ -53,7 +53,7 @@ impl Driver {
             let next = self.schedule.next(self.clock.now());
             let at = self.clock.now().since(self.zero).as_secs();
             match next {
-                Next::Resolve(target) => {
+                Next::Resolve { target, .. } => {
                     let ids = match target {
                         Target::Node(BrokerId(9)) => {
                             self.schedule.resolved(Err(TargetError::NoSuchNode(BrokerId(9))));
@@ -153,6 +153,15 @@ fn a_restart_brings_up_the_node_that_went_down() {
         driver.take_log(),
         ["0s begin 1 restart controller", "0s 2 kill 2 in 1", "10s 3 start 2 in 1", "10s acknowledged 1", "10s done 1"]
     );
+}
+
+#[test]
+fn what_a_node_was_matters_only_if_it_is_hurt() {
+    for (action, hurts) in [(kill(1), true), (Action::Pause { target: Target::All }, true), (start(1), false)] {
+        let zero = Moment(0);
+        let next = Schedule::new(&[step(0, action)], BROKERS.to_vec(), zero).next(zero);
+        assert!(matches!(next, Next::Resolve { is_fault, .. } if is_fault == hurts), "{next:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,10 @@
 
 mod describe;
 mod error;
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;
 mod topics;
 mod view;
 

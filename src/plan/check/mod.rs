@@ -1,0 +1,56 @@
+//! From raw values to a checked plan: everything that needs more than one value to be found out.
+//!
+//! Pure. Each part reads its section, adds to the same bag of problems and goes on; what a broken section would have told the others
+//! stays unknown to them, so that one mistake is reported once. Called by `plan::parse` alone.
+
+mod actions;
+mod cluster;
+mod expect;
+mod nodes;
+mod producers;
+mod scene;
+mod steps;
+mod targets;
+mod topics;
+mod words;
+
+use toml::de::DeTable;
+
+use super::grammar::{CLUSTER, PHASES};
+use super::model::{Phases, Plan, PlanSource};
+use super::raw::Fields;
+
+use scene::Scene;
+
+/// Checks a whole plan. What could not be read has a stand-in: the result counts only if no error was found.
+pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
+    let empty = DeTable::new();
+    let cluster_fields = root.table("cluster").unwrap_or_else(|| Fields::new(&CLUSTER, &empty, 0..0, root.problems));
+    let cluster = cluster::read(&cluster_fields);
+    let layout = cluster.layout.filter(|_| root.table("cluster").is_some() || !root.has("cluster"));
+    let phase_fields = root.table("phases").unwrap_or_else(|| Fields::new(&PHASES, &empty, 0..0, root.problems));
+
+    let mut scene = Scene::new(root.problems, &source.text, layout, cluster.min_in_sync_replicas);
+    let topics = topics::read(&root.tables("topic"), &mut scene);
+    scene.topics.complete &= root.has("topic") == root.is_list("topic");
+    let steps = steps::read(&root.tables("step"), &mut scene);
+    let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
+    let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
+    Plan {
+        name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
+        about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),
+        seed: root.integer("seed").unwrap_or_default(),
+        cluster: cluster.spec,
+        topics,
+        producers,
+        phases: phases(&phase_fields),
+        steps,
+        expectations,
+        source,
+    }
+}
+
+fn phases(fields: &Fields<'_>) -> Phases {
+    let length = |key| fields.duration(key).unwrap_or_default();
+    Phases { warmup: length("warmup"), steady: length("steady"), recovery: length("recovery") }
+}
