@@ -3,6 +3,9 @@
 //! A command returns an [`Exit`], or an error that is printed here, once, with its causes. Not here: what a command does beyond reading
 //! its arguments and showing what came of them.
 
+mod clean;
+mod cluster;
+mod doctor;
 mod exit;
 pub mod plan;
 mod run;
@@ -13,6 +16,7 @@ use std::thread::available_parallelism;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::cluster::ClusterError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
 pub use exit::Exit;
 
@@ -74,6 +78,12 @@ enum ColorArgument {
 enum Command {
     /// Run a plan: cluster up, load, steps, analysis, cluster down
     Run(run::Arguments),
+    /// Starts, lists and removes clusters
+    Cluster(cluster::ClusterArgs),
+    /// Says what this machine lacks for real brokers, and the command that mends it
+    Doctor(doctor::DoctorArgs),
+    /// Removes clusters that a killed `chaos` has left
+    Clean(clean::CleanArgs),
 }
 
 impl Globals {
@@ -120,16 +130,24 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
         .thread_name("chaos")
         .enable_all()
         .build()?;
+    let mut output = std::io::stdout();
+    let colours = globals.colours_on(&output);
     runtime.block_on(async {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
+            Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
+            Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
+            Command::Clean(arguments) => clean::run(&arguments, &mut output).await,
         }
     })
 }
 
 /// The exit code of an error, by what is at its root.
-fn exit_of(_error: &anyhow::Error) -> Exit {
-    Exit::Environment
+fn exit_of(error: &anyhow::Error) -> Exit {
+    match error.downcast_ref::<ClusterError>() {
+        Some(error) if error.is_request_fault() => Exit::Usage,
+        _ => Exit::Environment,
+    }
 }
 
 #[allow(clippy::print_stderr, reason = "the one place that prints errors")]

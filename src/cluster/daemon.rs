@@ -75,6 +75,15 @@ impl Daemon {
         &self.api_version
     }
 
+    /// Memory of the machine that the engine runs on; `None` if it does not say.
+    ///
+    /// # Errors
+    /// If the engine does not answer.
+    pub async fn memory_bytes(&self) -> Result<Option<u64>, ClusterError> {
+        let info = self.docker.info().await.map_err(could_not("tell its memory"))?;
+        Ok(info.mem_total.and_then(|bytes| u64::try_from(bytes).ok()))
+    }
+
     /// The client, for one request.
     pub(crate) fn client(&self) -> &Docker {
         &self.docker

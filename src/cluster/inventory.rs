@@ -41,13 +41,23 @@ pub struct Network {
 /// All that carries one run's label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunObjects {
-    /// Containers, by node.
+    /// All containers, those of nodes first and by id.
     pub containers: Vec<Container>,
     /// Networks.
     pub networks: Vec<Network>,
 }
 
 impl RunObjects {
+    /// The containers that Kafka runs in, by node.
+    pub fn nodes(&self) -> impl Iterator<Item = &Container> {
+        self.containers.iter().filter(|container| container.labels.contains_key(labels::NODE))
+    }
+
+    /// The containers that hold the nodes' addresses; none on the host's network.
+    pub fn anchors(&self) -> impl Iterator<Item = &Container> {
+        self.containers.iter().filter(|container| container.labels.contains_key(labels::ANCHOR_OF))
+    }
+
     /// A label's value on whatever object has it.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {

@@ -1,13 +1,16 @@
 //! Finds clusters that a killed `chaos` has left, and removes them. What a living process owns, what is kept on purpose, and whatever
 //! has no label of ours is left alone.
 
+use serde::Serialize;
+
 use super::daemon::Daemon;
 use super::inventory::{self, RunObjects};
 use super::owner::{Liveness, Owner};
 use super::{ClusterError, remove};
 
 /// What is to become of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// Its owner is dead, and nobody asked for it to stay: it goes.
     Leftover,

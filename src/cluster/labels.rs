@@ -16,8 +16,10 @@ use crate::plan::model::{ClusterSpec, Layout, NetworkMode};
 
 /// The run's id: on every container and network of ours.
 pub const RUN: &str = "io.kafka-chaos.run";
-/// `node.id`, on containers.
+/// `node.id`, on the containers that Kafka runs in.
 pub const NODE: &str = "io.kafka-chaos.node";
+/// The `node.id` whose address a container holds, on anchors.
+pub const ANCHOR_OF: &str = "io.kafka-chaos.anchor-of";
 /// `broker`, `controller` or `broker,controller`, on containers.
 pub const ROLES: &str = "io.kafka-chaos.roles";
 /// Port of 127.0.0.1 for clients, on containers of brokers.
@@ -82,10 +84,16 @@ impl RunId {
         format!("chaos-{self}")
     }
 
-    /// Name of a node's container, which is also its host name.
+    /// Name of the container that a node's Kafka runs in, which is also the node's host name.
     #[must_use]
     pub fn container_name(&self, node: BrokerId) -> String {
         format!("chaos-{self}-{node}")
+    }
+
+    /// Name of the container that holds a node's address.
+    #[must_use]
+    pub fn anchor_name(&self, node: BrokerId) -> String {
+        format!("chaos-{self}-{node}-anchor")
     }
 }
 

@@ -23,12 +23,14 @@ pub(crate) const CLIENT_PORT: u16 = 9094;
 const LOG_DIR: &str = "/tmp/kafka-data";
 
 /// Properties that wire the nodes together; a plan that set one would break the cluster.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 15] = [
     "node.id",
     "broker.id",
+    "cluster.id",
     "process.roles",
     "listeners",
     "advertised.listeners",
+    "advertised.host.name",
     "listener.security.protocol.map",
     "inter.broker.listener.name",
     "controller.listener.names",
@@ -36,6 +38,7 @@ const RESERVED: [&str; 12] = [
     "controller.quorum.bootstrap.servers",
     "log.dir",
     "log.dirs",
+    "metadata.log.dir",
 ];
 
 /// A node and the ports of 127.0.0.1 that it uses.

@@ -27,6 +27,15 @@ pub struct Removed {
     pub networks: usize,
 }
 
+impl Removed {
+    /// In words: "3 containers, 1 network".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        format!("{}, {}", count(self.containers, "container"), count(self.networks, "network"))
+    }
+}
+
 /// Removes a run until nothing of it is listed any more.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ impl DockerCluster {
         };
         (options.progress)(Progress::Attached { run: run.clone() });
         let cluster = Self::from_objects(daemon, &run, &objects)?;
-        cluster.mend(options).await?;
+        cluster.mend(&objects, options).await?;
         cluster.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
         Ok(Some(cluster))
@@ -40,13 +40,16 @@ impl DockerCluster {
         let leash = Leash(LastResort::armed(daemon.address(), &run));
         // It was kept by whoever made it; this process has nothing to remove.
         leash.0.disarm();
-        let nodes = objects.containers.iter().map(|container| node_of(&run, container)).collect::<Result<_, _>>()?;
+        let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<_, _>>()?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
         Ok(Self { daemon, run, image, nodes, is_kept: true, leash })
     }
 
-    /// Lets every node run.
-    async fn mend(&self, options: &UpOptions) -> Result<(), ClusterError> {
+    /// Lets every node run; what holds its address first.
+    async fn mend(&self, objects: &RunObjects, options: &UpOptions) -> Result<(), ClusterError> {
+        for anchor in objects.anchors().filter(|anchor| anchor.state != "running") {
+            self.start_container(&anchor.name).await?;
+        }
         for node in self.nodes() {
             match self.state(node.id).await? {
                 NodeState::Running => {}
@@ -63,7 +66,7 @@ impl DockerCluster {
 
 /// Whether a run's objects are a whole kept cluster of this spec that nobody works with.
 fn fits(objects: &RunObjects, spec: &ClusterSpec, digest: &str) -> bool {
-    let is_whole = objects.containers.len() == spec.layout.nodes().len();
+    let is_whole = objects.nodes().count() == spec.layout.nodes().len();
     is_whole && objects.label(labels::SPEC) == Some(digest) && janitor::fate_of(objects) == Fate::Kept
 }
 

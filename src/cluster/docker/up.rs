@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::models::NetworkCreateRequest;
+use bollard::models::{ContainerCreateBody, NetworkCreateRequest};
 use bollard::query_parameters::{CreateContainerOptionsBuilder, StartContainerOptions};
 use futures_util::future::try_join_all;
 
-use super::{DockerCluster, container};
+use super::DockerCluster;
+use super::container::{self, Common};
 use crate::clock::Clock;
 use crate::cluster::daemon::{Daemon, could_not};
 use crate::cluster::inventory::RunObjects;
@@ -107,29 +108,53 @@ impl DockerCluster {
         let began = options.clock.now();
         let ports = wirings.iter().flat_map(Wiring::ports).collect();
         (options.progress)(Progress::PortsChosen { ports });
-        let mut run_labels = labels::of_run(&self.run, &Owner::current(), options.keep);
-        run_labels.insert(labels::KAFKA.to_owned(), spec.kafka.clone());
-        run_labels.insert(labels::IMAGE.to_owned(), self.image.clone());
-        run_labels.insert(labels::SPEC.to_owned(), labels::spec_digest(spec, options.request_log));
+        let mut labels = labels::of_run(&self.run, &Owner::current(), options.keep);
+        labels.insert(labels::KAFKA.to_owned(), spec.kafka.clone());
+        labels.insert(labels::IMAGE.to_owned(), self.image.clone());
+        labels.insert(labels::SPEC.to_owned(), labels::spec_digest(spec, options.request_log));
+        let common = Common { spec, run: &self.run, image: &self.image, labels };
         if spec.network == NetworkMode::Bridge {
-            self.make_network(run_labels.clone()).await?;
+            self.make_network(common.labels.clone()).await?;
+            self.make_anchors(&common, wirings).await?;
         }
-        // All are made before the first is started: another process that looks for free ports then sees them all by their labels.
-        for node in wirings {
+        let nodes: Vec<String> = wirings.iter().map(|node| self.run.container_name(node.id)).collect();
+        for (node, name) in wirings.iter().zip(&nodes) {
             let environment = properties::environment(spec, &self.run, wirings, node, options.request_log)?;
-            let request = container::request(spec, &self.run, &self.image, node, environment, run_labels.clone());
-            let name = self.run.container_name(node.id);
-            let named = CreateContainerOptionsBuilder::new().name(&name).build();
-            let made = self.daemon.client().create_container(Some(named), request).await;
-            made.map_err(could_not(format!("make the container {name}")))?;
+            self.make_container(name, container::node(&common, node, environment)).await?;
         }
-        try_join_all(wirings.iter().map(|node| self.start_first(node, options))).await?;
+        try_join_all(wirings.iter().zip(&nodes).map(async |(node, name)| {
+            self.start_container(name).await?;
+            (options.progress)(Progress::Started { node: node.id });
+            Ok::<_, ClusterError>(())
+        }))
+        .await?;
         self.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
         if options.keep {
             self.leash.0.disarm();
         }
         Ok(())
+    }
+
+    /// Makes and starts what holds the nodes' addresses. All are made before the first is started: another process that looks for free
+    /// ports then sees them all by their labels.
+    async fn make_anchors(&self, common: &Common<'_>, wirings: &[Wiring]) -> Result<(), ClusterError> {
+        let names: Vec<String> = wirings.iter().map(|node| self.run.anchor_name(node.id)).collect();
+        for (node, name) in wirings.iter().zip(&names) {
+            self.make_container(name, container::anchor(common, node)).await?;
+        }
+        try_join_all(names.iter().map(|name| self.start_container(name))).await.map(|_| ())
+    }
+
+    async fn make_container(&self, name: &str, request: ContainerCreateBody) -> Result<(), ClusterError> {
+        let named = CreateContainerOptionsBuilder::new().name(name).build();
+        let made = self.daemon.client().create_container(Some(named), request).await;
+        made.map(|_| ()).map_err(could_not(format!("make the container {name}")))
+    }
+
+    pub(super) async fn start_container(&self, name: &str) -> Result<(), ClusterError> {
+        let started = self.daemon.client().start_container(name, None::<StartContainerOptions>).await;
+        started.map_err(could_not(format!("start the container {name}")))
     }
 
     /// Waits until the cluster is ready: every node has read the controller's log to its end, every broker lists all brokers, every
@@ -146,14 +171,6 @@ impl DockerCluster {
         let request = NetworkCreateRequest { name: name.clone(), labels: Some(labels), ..NetworkCreateRequest::default() };
         let made = self.daemon.client().create_network(request).await;
         made.map(|_| ()).map_err(could_not(format!("make the network {name}")))
-    }
-
-    async fn start_first(&self, node: &Wiring, options: &UpOptions) -> Result<(), ClusterError> {
-        let name = self.run.container_name(node.id);
-        let started = self.daemon.client().start_container(&name, None::<StartContainerOptions>).await;
-        started.map_err(could_not(format!("start the container {name}")))?;
-        (options.progress)(Progress::Started { node: node.id });
-        Ok(())
     }
 
     /// Takes down what a failed attempt has made. `Ok` with the reason if other ports may help, else the attempt's own error.
