@@ -73,7 +73,12 @@ pub struct PartitionAnswer {
 /// [`WireError::Encode`]
 pub fn encode_metadata(correlation_id: i32, client_id: &StrBytes, version: i16, topics: &[TopicName]) -> Result<BytesMut, WireError> {
     let topics = topics.iter().map(|name| MetadataRequestTopic::default().with_name(Some(codec_name(name)))).collect();
-    encode_request(correlation_id, client_id, version, &MetadataRequest::default().with_topics(Some(topics)).with_allow_auto_topic_creation(true))
+    encode_request(
+        correlation_id,
+        client_id,
+        version,
+        &MetadataRequest::default().with_topics(Some(topics)).with_allow_auto_topic_creation(true),
+    )
 }
 
 /// Decodes a Metadata response.
