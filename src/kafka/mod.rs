@@ -7,4 +7,5 @@
 pub mod core;
 pub mod event;
 pub mod metadata;
+pub mod net;
 pub mod wire;
