@@ -23,3 +23,6 @@ pub mod output;
 pub mod partitioner;
 mod produce_flow;
 mod routes;
+
+#[cfg(test)]
+mod tests;
