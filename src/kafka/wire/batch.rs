@@ -1,0 +1,206 @@
+//! Record batches, format v2 (KIP-98), written as records arrive.
+//!
+//! A builder appends to one buffer and patches the header when the batch closes: no list of records is kept, and the size that decides
+//! whether a batch is full is at hand at every append. Reading batches is the codec crate's job (and the tests').
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// Bytes before the first record.
+pub const HEADER_BYTES: usize = 61;
+
+/// Upper bound of a record's own framing, as the Java client reckons it: length, timestamp and offset deltas, attributes.
+const RECORD_OVERHEAD_BYTES_MAX: usize = 21;
+
+/// Where the header's fields lie.
+mod at {
+    pub(super) const LENGTH: usize = 8;
+    pub(super) const CRC: usize = 17;
+    pub(super) const ATTRIBUTES: usize = 21;
+    pub(super) const LAST_OFFSET_DELTA: usize = 23;
+    pub(super) const BASE_TIMESTAMP: usize = 27;
+    pub(super) const MAX_TIMESTAMP: usize = 35;
+    pub(super) const PRODUCER_ID: usize = 43;
+    pub(super) const RECORD_COUNT: usize = 57;
+}
+
+/// Buffer that a new, small batch starts with; it grows with its records, so that thousands of idle producers stay small.
+const FIRST_BUFFER_BYTES: usize = 512;
+
+/// Upper bound of a batch that holds one such record: what `buffer.memory` and `max.request.size` are compared with.
+#[must_use]
+pub fn single_record_bytes_max(key: Option<&[u8]>, value: &[u8]) -> usize {
+    let key_bytes = key.map_or(1, |key| varint_bytes(key.len()) + key.len());
+    HEADER_BYTES + RECORD_OVERHEAD_BYTES_MAX + key_bytes + varint_bytes(value.len()) + value.len() + 1
+}
+
+/// A batch under construction.
+#[derive(Debug)]
+pub struct BatchBuilder {
+    buffer: BytesMut,
+    limit_bytes: usize,
+    count: i32,
+    base_timestamp_ms: i64,
+    max_timestamp_ms: i64,
+}
+
+impl BatchBuilder {
+    /// An empty batch that takes records up to `limit_bytes` in all, and always at least one.
+    #[must_use]
+    pub fn new(limit_bytes: usize) -> Self {
+        let mut buffer = BytesMut::with_capacity(FIRST_BUFFER_BYTES.min(limit_bytes.max(HEADER_BYTES)));
+        buffer.put_bytes(0, HEADER_BYTES);
+        Self { buffer, limit_bytes, count: 0, base_timestamp_ms: 0, max_timestamp_ms: 0 }
+    }
+
+    /// How many records it holds.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(0)
+    }
+
+    /// Bytes written so far, header included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether nothing more fits.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.count > 0 && self.buffer.len() >= self.limit_bytes
+    }
+
+    /// Appends a record, unless it would pass the limit (the first always fits). Returns whether it was taken.
+    pub fn try_append(&mut self, timestamp_ms: i64, key: Option<&[u8]>, value: &[u8]) -> bool {
+        if self.count == 0 {
+            self.base_timestamp_ms = timestamp_ms;
+            self.max_timestamp_ms = timestamp_ms;
+        }
+        let timestamp_delta = zigzag(timestamp_ms.wrapping_sub(self.base_timestamp_ms));
+        let offset_delta = zigzag(i64::from(self.count));
+        let body_bytes = 1
+            + varint_u64_bytes(timestamp_delta)
+            + varint_u64_bytes(offset_delta)
+            + key.map_or(1, |key| varint_bytes(key.len()) + key.len())
+            + varint_bytes(value.len())
+            + value.len()
+            + 1;
+        let record_bytes = varint_bytes(body_bytes) + body_bytes;
+        if self.count > 0 && self.buffer.len() + record_bytes > self.limit_bytes {
+            return false;
+        }
+        self.buffer.reserve(record_bytes);
+        put_length(&mut self.buffer, body_bytes);
+        self.buffer.put_u8(0);
+        put_varint(&mut self.buffer, timestamp_delta);
+        put_varint(&mut self.buffer, offset_delta);
+        match key {
+            Some(key) => {
+                put_length(&mut self.buffer, key.len());
+                self.buffer.put_slice(key);
+            }
+            None => put_varint(&mut self.buffer, zigzag(-1)),
+        }
+        put_length(&mut self.buffer, value.len());
+        self.buffer.put_slice(value);
+        put_length(&mut self.buffer, 0);
+        self.count += 1;
+        self.max_timestamp_ms = self.max_timestamp_ms.max(timestamp_ms);
+        true
+    }
+
+    /// Closes the batch: header, counts, CRC. Without a producer id (idempotence off), as the Java client writes it.
+    #[must_use]
+    pub fn finish(self) -> Bytes {
+        let Self { mut buffer, count, base_timestamp_ms, max_timestamp_ms, .. } = self;
+        let length = i32::try_from(buffer.len() - at::LENGTH - 4).unwrap_or(i32::MAX);
+        let mut header = [0_u8; HEADER_BYTES];
+        header[at::LENGTH..][..4].copy_from_slice(&length.to_be_bytes());
+        header[12..16].copy_from_slice(&(-1_i32).to_be_bytes());
+        header[16] = 2;
+        header[at::LAST_OFFSET_DELTA..][..4].copy_from_slice(&(count - 1).to_be_bytes());
+        header[at::BASE_TIMESTAMP..][..8].copy_from_slice(&base_timestamp_ms.to_be_bytes());
+        header[at::MAX_TIMESTAMP..][..8].copy_from_slice(&max_timestamp_ms.to_be_bytes());
+        header[at::PRODUCER_ID..][..14].fill(0xff);
+        header[at::RECORD_COUNT..][..4].copy_from_slice(&count.to_be_bytes());
+        buffer[..HEADER_BYTES].copy_from_slice(&header);
+        let crc = crc32c::crc32c(&buffer[at::ATTRIBUTES..]);
+        buffer[at::CRC..][..4].copy_from_slice(&crc.to_be_bytes());
+        buffer.freeze()
+    }
+}
+
+fn zigzag(value: i64) -> u64 {
+    (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned()
+}
+
+/// Bytes of a length as a zigzag varint.
+fn varint_bytes(length: usize) -> usize {
+    varint_u64_bytes((length as u64) << 1)
+}
+
+fn varint_u64_bytes(value: u64) -> usize {
+    let bits = 64 - (value | 1).leading_zeros() as usize;
+    bits.div_ceil(7)
+}
+
+fn put_length(buffer: &mut BytesMut, length: usize) {
+    put_varint(buffer, (length as u64) << 1);
+}
+
+fn put_varint(buffer: &mut BytesMut, mut value: u64) {
+    while value >= 0x80 {
+        buffer.put_u8((value as u8 & 0x7f) | 0x80);
+        value >>= 7;
+    }
+    buffer.put_u8(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kafka_protocol::records::RecordBatchDecoder;
+    use proptest::prelude::*;
+
+    type Written = (i64, Option<Vec<u8>>, Vec<u8>);
+
+    fn batch_of(records: &[Written], limit_bytes: usize) -> (Bytes, usize) {
+        let mut builder = BatchBuilder::new(limit_bytes);
+        let taken = records.iter().take_while(|(at, key, value)| builder.try_append(*at, key.as_deref(), value)).count();
+        (builder.finish(), taken)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            records in prop::collection::vec(
+                (0_i64..2_000_000_000_000, prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), prop::collection::vec(any::<u8>(), 0..300)),
+                1..40,
+            )
+        ) {
+            let (bytes, taken) = batch_of(&records, usize::MAX);
+            prop_assert_eq!(taken, records.len());
+            let mut bytes = bytes;
+            let sets = RecordBatchDecoder::decode_all(&mut bytes).unwrap();
+            prop_assert_eq!(sets.len(), 1, "one batch");
+            let read: Vec<Written> = sets[0].records.iter()
+                .map(|record| (record.timestamp, record.key.as_ref().map(|key| key.to_vec()), record.value.as_ref().unwrap().to_vec()))
+                .collect();
+            prop_assert_eq!(read, records);
+            for (offset, record) in sets[0].records.iter().enumerate() {
+                prop_assert_eq!(record.offset, offset as i64);
+                prop_assert_eq!(record.producer_id, -1);
+            }
+        }
+
+        #[test]
+        fn a_batch_keeps_its_limit_but_takes_the_first_record(sizes in prop::collection::vec(0_usize..400, 1..40), limit_bytes in 0_usize..2_000) {
+            let records: Vec<Written> = sizes.iter().map(|size| (0, None, vec![7; *size])).collect();
+            let (bytes, taken) = batch_of(&records, limit_bytes);
+            prop_assert!(taken >= 1);
+            prop_assert!(taken == 1 || bytes.len() <= limit_bytes);
+            let (alone, _) = batch_of(&records[..1], usize::MAX);
+            prop_assert!(alone.len() <= single_record_bytes_max(None, &records[0].2));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The producer's own requests and answers in plain types: ApiVersions, Metadata, Produce.
+//!
+//! Keeps the codec crate's structs out of `core`. Encoding and decoding only; no decisions.
+
+use bytes::{Bytes, BytesMut};
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
+use kafka_protocol::messages::metadata_response::{MetadataResponsePartition, MetadataResponseTopic};
+use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use kafka_protocol::messages::{ApiVersionsRequest, MetadataRequest, MetadataResponse, ProduceRequest};
+use kafka_protocol::protocol::{Message, StrBytes};
+
+use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+use crate::kafka::wire::error::ErrorCode;
+use crate::kafka::wire::frame::{WireError, decode_response, encode_request};
+use crate::kafka::wire::versions::BrokerVersions;
+
+/// A broker's answer to Metadata.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetadataAnswer {
+    /// Version of the response; leader epochs are trusted from 9 on.
+    pub version: i16,
+    /// Error of the whole answer (version 13 and later).
+    pub error: Option<ErrorCode>,
+    /// The cluster's id.
+    pub cluster_id: Option<String>,
+    /// The active controller, or a random broker where the quorum is apart.
+    pub controller: Option<BrokerId>,
+    /// Brokers that are up.
+    pub brokers: Vec<(BrokerId, HostPort)>,
+    /// The topics that were asked for.
+    pub topics: Vec<TopicAnswer>,
+    /// How long the broker asks the client to be silent, in ms.
+    pub throttle_ms: u32,
+}
+
+/// One topic of a [`MetadataAnswer`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicAnswer {
+    /// Topic-level error.
+    pub error: Option<ErrorCode>,
+    /// Its name.
+    pub name: TopicName,
+    /// Its id, where the broker knows one.
+    pub id: Option<TopicId>,
+    /// Whether it is internal.
+    pub internal: bool,
+    /// Its partitions, in no particular order.
+    pub partitions: Vec<PartitionAnswer>,
+}
+
+/// One partition of a [`TopicAnswer`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionAnswer {
+    /// Partition-level error.
+    pub error: Option<ErrorCode>,
+    /// Its index.
+    pub index: PartitionIndex,
+    /// Its leader; `None` for -1.
+    pub leader: Option<BrokerId>,
+    /// The leader's epoch; `None` for -1 and before version 7.
+    pub epoch: Option<LeaderEpoch>,
+    /// All replicas.
+    pub replicas: Vec<BrokerId>,
+    /// Those in sync.
+    pub isr: Vec<BrokerId>,
+    /// Those that are down.
+    pub offline: Vec<BrokerId>,
+}
+
+/// Encodes a Metadata request for `topics` (empty: brokers only), creating missing ones where the broker allows it.
+///
+/// # Errors
+/// [`WireError::Encode`]
+pub fn encode_metadata(correlation_id: i32, client_id: &StrBytes, version: i16, topics: &[TopicName]) -> Result<BytesMut, WireError> {
+    let topics = topics.iter().map(|name| MetadataRequestTopic::default().with_name(Some(codec_name(name)))).collect();
+    encode_request(
+        correlation_id,
+        client_id,
+        version,
+        &MetadataRequest::default().with_topics(Some(topics)).with_allow_auto_topic_creation(true),
+    )
+}
+
+/// Decodes a Metadata response.
+///
+/// # Errors
+/// [`WireError::Decode`]
+pub fn decode_metadata(frame: Bytes, version: i16) -> Result<MetadataAnswer, WireError> {
+    Ok(metadata_answer(decode_response::<MetadataRequest>(frame, version)?, version))
+}
+
+fn metadata_answer(response: MetadataResponse, version: i16) -> MetadataAnswer {
+    MetadataAnswer {
+        version,
+        error: ErrorCode::from_wire(response.error_code),
+        cluster_id: response.cluster_id.map(|id| id.as_str().to_owned()),
+        controller: known_node(response.controller_id.0),
+        brokers: response
+            .brokers
+            .iter()
+            .map(|broker| (BrokerId(broker.node_id.0), HostPort::new(broker.host.as_str(), u16::try_from(broker.port).unwrap_or(0))))
+            .collect(),
+        topics: response.topics.into_iter().filter_map(topic_answer).collect(),
+        throttle_ms: u32::try_from(response.throttle_time_ms).unwrap_or(0),
+    }
+}
+
+fn topic_answer(topic: MetadataResponseTopic) -> Option<TopicAnswer> {
+    Some(TopicAnswer {
+        error: ErrorCode::from_wire(topic.error_code),
+        name: TopicName::from(topic.name?.0.as_str()),
+        id: (!topic.topic_id.is_nil()).then_some(TopicId(topic.topic_id)),
+        internal: topic.is_internal,
+        partitions: topic.partitions.iter().map(partition_answer).collect(),
+    })
+}
+
+fn partition_answer(partition: &MetadataResponsePartition) -> PartitionAnswer {
+    let ids = |nodes: &[kafka_protocol::messages::BrokerId]| nodes.iter().map(|node| BrokerId(node.0)).collect();
+    PartitionAnswer {
+        error: ErrorCode::from_wire(partition.error_code),
+        index: PartitionIndex(partition.partition_index),
+        leader: known_node(partition.leader_id.0),
+        epoch: (partition.leader_epoch >= 0).then_some(LeaderEpoch(partition.leader_epoch)),
+        replicas: ids(&partition.replica_nodes),
+        isr: ids(&partition.isr_nodes),
+        offline: ids(&partition.offline_replicas),
+    }
+}
+
+fn known_node(id: i32) -> Option<BrokerId> {
+    (id >= 0).then_some(BrokerId(id))
+}
+
+fn codec_name(name: &TopicName) -> kafka_protocol::messages::TopicName {
+    kafka_protocol::messages::TopicName(StrBytes::from_string(name.as_str().to_owned()))
+}
+
+/// One batch of a Produce request.
+#[derive(Debug)]
+pub struct ProduceBatch<'a> {
+    /// Its topic.
+    pub topic: &'a TopicName,
+    /// The topic's id; all zero on the wire if unknown (the broker then answers 100).
+    pub topic_id: Option<TopicId>,
+    /// Its partition.
+    pub partition: PartitionIndex,
+    /// The encoded batch.
+    pub records: &'a Bytes,
+}
+
+/// Encodes a Produce request. Batches of one topic must stand together.
+///
+/// # Errors
+/// [`WireError::Encode`]
+pub fn encode_produce(
+    correlation_id: i32,
+    client_id: &StrBytes,
+    version: i16,
+    acks: i16,
+    timeout_ms: i32,
+    batches: &[ProduceBatch<'_>],
+) -> Result<BytesMut, WireError> {
+    let mut topics: Vec<TopicProduceData> = Vec::new();
+    let mut last_topic = None;
+    for batch in batches {
+        if last_topic != Some(batch.topic) {
+            let topic = TopicProduceData::default();
+            topics.push(if version >= FIRST_PRODUCE_VERSION_WITH_TOPIC_IDS {
+                topic.with_topic_id(batch.topic_id.map_or_else(uuid::Uuid::nil, |id| id.0))
+            } else {
+                topic.with_name(codec_name(batch.topic))
+            });
+            last_topic = Some(batch.topic);
+        }
+        let data = PartitionProduceData::default().with_index(batch.partition.0).with_records(Some(batch.records.clone()));
+        if let Some(topic) = topics.last_mut() {
+            topic.partition_data.push(data);
+        }
+    }
+    let request = ProduceRequest::default().with_acks(acks).with_timeout_ms(timeout_ms).with_topic_data(topics);
+    encode_request(correlation_id, client_id, version, &request)
+}
+
+/// From this version on Produce names topics by id (KIP-516).
+pub const FIRST_PRODUCE_VERSION_WITH_TOPIC_IDS: i16 = 13;
+
+/// A broker's answer to Produce.
+#[derive(Debug, Default)]
+pub struct ProduceAnswer {
+    /// One entry per batch.
+    pub partitions: Vec<ProducePartition>,
+    /// How long the broker asks the client to be silent, in ms.
+    pub throttle_ms: u32,
+}
+
+/// The answer for one batch.
+#[derive(Debug)]
+pub struct ProducePartition {
+    /// The topic's name; empty from version 13 on.
+    pub topic: String,
+    /// The topic's id; `None` before version 13.
+    pub topic_id: Option<TopicId>,
+    /// Its partition.
+    pub partition: PartitionIndex,
+    /// Its error.
+    pub error: Option<ErrorCode>,
+    /// The broker's words about the error.
+    pub message: Option<String>,
+    /// Offset of the first record.
+    pub base_offset: i64,
+}
+
+/// Decodes a Produce response.
+///
+/// # Errors
+/// [`WireError::Decode`]
+pub fn decode_produce(frame: Bytes, version: i16) -> Result<ProduceAnswer, WireError> {
+    let response = decode_response::<ProduceRequest>(frame, version)?;
+    let mut answer = ProduceAnswer { partitions: Vec::new(), throttle_ms: u32::try_from(response.throttle_time_ms).unwrap_or(0) };
+    for topic in response.responses {
+        for partition in topic.partition_responses {
+            answer.partitions.push(ProducePartition {
+                topic: topic.name.0.as_str().to_owned(),
+                topic_id: (!topic.topic_id.is_nil()).then_some(TopicId(topic.topic_id)),
+                partition: PartitionIndex(partition.index),
+                error: ErrorCode::from_wire(partition.error_code),
+                message: partition.error_message.map(|text| text.as_str().to_owned()),
+                base_offset: partition.base_offset,
+            });
+        }
+    }
+    Ok(answer)
+}
+
+/// Highest ApiVersions version of this client; the first question on every connection.
+pub const API_VERSIONS_VERSION_MAX: i16 = <ApiVersionsRequest as Message>::VERSIONS.max;
+
+/// Encodes an ApiVersions request.
+///
+/// # Errors
+/// [`WireError::Encode`]
+pub fn encode_api_versions(correlation_id: i32, client_id: &StrBytes, version: i16) -> Result<BytesMut, WireError> {
+    let mut request = ApiVersionsRequest::default();
+    if version >= 3 {
+        request = request
+            .with_client_software_name(StrBytes::from_static_str("kafka-chaos"))
+            .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION")));
+    }
+    encode_request(correlation_id, client_id, version, &request)
+}
+
+/// What a broker said to ApiVersions.
+#[derive(Debug)]
+pub enum ApiVersionsAnswer {
+    /// Its versions.
+    Versions(BrokerVersions),
+    /// It does not know the version of the question: ask again with this one.
+    AskAgain(i16),
+    /// Another error.
+    Refused(ErrorCode),
+}
+
+/// Decodes an ApiVersions response. A broker that does not know the asked version answers in version 0 with error 35.
+///
+/// # Errors
+/// [`WireError::Decode`]
+pub fn decode_api_versions(frame: Bytes, version: i16) -> Result<ApiVersionsAnswer, WireError> {
+    let error_code = frame.get(4..6).map_or(0, |code| i16::from_be_bytes([code[0], code[1]]));
+    let unsupported = ErrorCode::from_wire(error_code) == Some(ErrorCode::UNSUPPORTED_VERSION);
+    let response = decode_response::<ApiVersionsRequest>(frame, if unsupported { 0 } else { version })?;
+    Ok(match ErrorCode::from_wire(response.error_code) {
+        None => ApiVersionsAnswer::Versions(BrokerVersions::from_response(&response)),
+        Some(ErrorCode::UNSUPPORTED_VERSION) if version > 0 => {
+            let listed = BrokerVersions::from_response(&response).highest_common::<ApiVersionsRequest>();
+            ApiVersionsAnswer::AskAgain(listed.filter(|listed| *listed < version).unwrap_or(0))
+        }
+        Some(code) => ApiVersionsAnswer::Refused(code),
+    })
+}
