@@ -17,6 +17,8 @@ use std::thread::available_parallelism;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cluster::ClusterError;
+use crate::plan::PlanError;
+use crate::run::RunError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
 pub use exit::Exit;
 
@@ -78,6 +80,8 @@ enum ColorArgument {
 enum Command {
     /// Run a plan: cluster up, load, steps, analysis, cluster down
     Run(run::Arguments),
+    /// Check, show and list plans
+    Plan(plan::PlanArgs),
     /// Starts, lists and removes clusters
     Cluster(cluster::ClusterArgs),
     /// Says what this machine lacks for real brokers, and the command that mends it
@@ -135,6 +139,7 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
     runtime.block_on(async {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
+            Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
             Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
             Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
             Command::Clean(arguments) => clean::run(&arguments, &mut output).await,
@@ -142,16 +147,20 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
     })
 }
 
-/// The exit code of an error, by what is at its root.
+/// The exit code of an error, by its kind.
 fn exit_of(error: &anyhow::Error) -> Exit {
-    match error.downcast_ref::<ClusterError>() {
-        Some(error) if error.is_request_fault() => Exit::Usage,
-        _ => Exit::Environment,
-    }
+    let is_usage = error.is::<PlanError>()
+        || error.downcast_ref::<RunError>().is_some_and(RunError::is_request_fault)
+        || error.downcast_ref::<ClusterError>().is_some_and(ClusterError::is_request_fault);
+    if is_usage { Exit::Usage } else { Exit::Environment }
 }
 
 #[allow(clippy::print_stderr, reason = "the one place that prints errors")]
 fn print_error(error: &anyhow::Error, painter: Painter) {
+    if let Some(problems) = error.downcast_ref::<PlanError>() {
+        eprintln!("{}", problems.render(painter.enabled));
+        return;
+    }
     eprintln!("{} {error}", painter.paint(Tone::Bad, "error:"));
     let mut told = error.to_string();
     for cause in error.chain().skip(1) {

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
+use super::Exit;
 use crate::plan::{self, Severity, schema, show};
-
-/// Exit code of a plan or an argument that is wrong.
-const BAD_PLAN: u8 = 2;
 
 /// Arguments of `chaos plan`.
 #[derive(Args, Debug)]
@@ -50,20 +48,20 @@ enum Command {
 ///
 /// # Errors
 /// If `out` cannot be written to, or a folder cannot be read.
-pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<u8> {
+pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     match args.command {
         Command::Check { files } => check(&files, out, colour),
         Command::Show { file, json } => show_plan(&file, json, out, colour),
         Command::Schema => {
             write!(out, "{}", schema::text())?;
-            Ok(0)
+            Ok(Exit::Success)
         }
         Command::List { dir } => list(&dir, out),
     }
 }
 
-fn check(files: &[PathBuf], out: &mut dyn Write, colour: bool) -> anyhow::Result<u8> {
-    let mut code = 0;
+fn check(files: &[PathBuf], out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Success;
     for file in files {
         let path = file.display();
         match plan::load(file) {
@@ -74,7 +72,7 @@ fn check(files: &[PathBuf], out: &mut dyn Write, colour: bool) -> anyhow::Result
                 writeln!(out, "{path}: ok{}", counted(", ", checked.warnings.count(Severity::Warning), "warning"))?;
             }
             Err(error) => {
-                code = BAD_PLAN;
+                exit = Exit::Usage;
                 writeln!(out, "{}", error.render(colour))?;
                 if let plan::PlanError::Invalid(problems) = error {
                     let (errors, warnings) = (problems.count(Severity::Error), problems.count(Severity::Warning));
@@ -83,7 +81,7 @@ fn check(files: &[PathBuf], out: &mut dyn Write, colour: bool) -> anyhow::Result
             }
         }
     }
-    Ok(code)
+    Ok(exit)
 }
 
 /// `, 2 warnings`; nothing for none.
@@ -95,19 +93,19 @@ fn counted(before: &str, count: usize, noun: &str) -> String {
     }
 }
 
-fn show_plan(file: &Path, json: bool, out: &mut dyn Write, colour: bool) -> anyhow::Result<u8> {
+fn show_plan(file: &Path, json: bool, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     match plan::load(file) {
         Ok(checked) if json => writeln!(out, "{:#}", show::json(&checked.plan))?,
         Ok(checked) => write!(out, "{}", show::text(&checked.plan))?,
         Err(error) => {
             writeln!(out, "{}", error.render(colour))?;
-            return Ok(BAD_PLAN);
+            return Ok(Exit::Usage);
         }
     }
-    Ok(0)
+    Ok(Exit::Success)
 }
 
-fn list(dir: &Path, out: &mut dyn Write) -> anyhow::Result<u8> {
+fn list(dir: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let entries = std::fs::read_dir(dir).with_context(|| format!("cannot list the plans in {}", dir.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension() == Some(OsStr::new("toml")));
@@ -122,5 +120,5 @@ fn list(dir: &Path, out: &mut dyn Write) -> anyhow::Result<u8> {
         };
         writeln!(out, "{}\n    {about}", file.display())?;
     }
-    Ok(0)
+    Ok(Exit::Success)
 }

@@ -1,8 +1,14 @@
 //! `chaos run`: a plan from start to end.
 
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use super::{Exit, Globals};
+use crate::clock::Clock;
+use crate::plan;
+use crate::run::stop::Stop;
+use crate::run::{Ended, Request};
+use crate::ui::{Screen, Style};
 
 /// Arguments of `chaos run`.
 #[derive(Debug, clap::Args)]
@@ -47,6 +53,31 @@ pub(super) struct Arguments {
 /// # Errors
 /// A bad plan, or an environment in which it cannot run.
 pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Result<Exit> {
-    let _ = (arguments, globals);
-    Ok(Exit::Success)
+    let mut checked = plan::load(&arguments.plan)?;
+    if let Some(seed) = arguments.seed {
+        checked.plan.seed = seed;
+    }
+    if let Some(kafka) = arguments.kafka {
+        checked.plan.cluster.kafka = kafka;
+    }
+    let clock = Clock::real();
+    let stderr = std::io::stderr();
+    let style = match (arguments.quiet, stderr.is_terminal() && !globals.is_verbose()) {
+        (true, _) => Style::Quiet,
+        (false, true) => Style::Bars,
+        (false, false) => Style::Lines,
+    };
+    let screen = Screen::new(style, globals.colours_on(&stderr), clock.clone());
+    let stop = Stop::default();
+    stop.listen_to_signals()?;
+    let request = Request {
+        plan: checked.plan,
+        warnings: Vec::new(),
+        out: arguments.out,
+        keep: arguments.keep,
+        reuse: arguments.reuse,
+        request_log: arguments.request_log,
+    };
+    let ended = crate::run::run(&request, &screen, &clock, &stop).await?;
+    show(&ended, arguments.json, globals)
 }

@@ -5,6 +5,8 @@
 //! Called by `engine` (producers), `cluster`, `fault` and `run` (admin requests).
 
 pub mod admin;
+pub mod core;
 pub mod event;
+pub mod metadata;
 pub mod net;
 pub mod wire;

@@ -43,7 +43,7 @@ pub enum RunError {
 impl RunError {
     /// Whether the plan or an argument is at fault, as opposed to the environment (exit codes 2 and 3).
     #[must_use]
-    pub fn is_plan_fault(&self) -> bool {
+    pub fn is_request_fault(&self) -> bool {
         match self {
             Self::Cluster(error) => error.is_request_fault(),
             Self::Engine(_) | Self::Record(RecordError::FolderInUse { .. }) => true,

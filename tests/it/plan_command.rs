@@ -16,7 +16,7 @@ struct App {
 fn chaos_plan(arguments: &[&str]) -> (u8, String) {
     let app = App::try_parse_from(std::iter::once("plan").chain(arguments.iter().copied())).unwrap();
     let mut out = Vec::new();
-    let code = run(app.plan, &mut out, false).unwrap();
+    let code = run(app.plan, &mut out, false).unwrap().code();
     (code, String::from_utf8(out).unwrap())
 }
 

@@ -1,5 +1,11 @@
-//! Sockets: bytes in and out, every wait bounded.
+//! Sockets and timers: the driver of `core` with the handles that users hold, and a connection for one request at a time. Every wait is
+//! bounded.
 //!
-//! Not here: what the bytes mean to a producer (`core`), how they are laid out (`wire`).
+//! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use. Not here: what the bytes
+//! mean to a producer (`core`), how they are laid out (`wire`).
 
+pub mod connector;
+mod driver;
+pub mod producer;
 pub mod rpc;
+mod shared;

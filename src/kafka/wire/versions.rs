@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn the_highest_common_version_is_chosen() {
-        let rows: [(&[(i16, i16, i16)], Option<i16>, Option<i16>); 4] = [
-            (&[(3, 0, 13), (0, 3, 13)], Some(13), Some(13)),
-            (&[(3, 0, 99), (0, 0, 11)], Some(13), Some(11)),
-            (&[(3, 14, 20)], None, None),
-            (&[(0, 0, 2)], None, None),
+        let rows = [
+            (vec![(3, 0, 13), (0, 3, 13)], Some(13), Some(13)),
+            (vec![(3, 0, 99), (0, 0, 11)], Some(13), Some(11)),
+            (vec![(3, 14, 20)], None, None),
+            (vec![(0, 0, 2)], None, None),
         ];
         for (ranges, metadata, produce) in rows {
-            let versions = broker(ranges);
+            let versions = broker(&ranges);
             assert_eq!(versions.highest_common::<MetadataRequest>(), metadata, "{ranges:?}");
             assert_eq!(versions.highest_common::<ProduceRequest>(), produce, "{ranges:?}");
         }

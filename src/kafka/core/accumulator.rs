@@ -1,0 +1,313 @@
+//! Records that wait to be sent, in one queue of batches per partition; and which of them are ready, for which node.
+//!
+//! Java's counterpart: `RecordAccumulator`. The leader is looked up when a batch is drained, not when its record comes: batches follow the
+//! snapshot. Not here: requests and answers (`sender`).
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use rand::Rng;
+
+use crate::clock::Moment;
+use crate::ids::{BrokerId, PartitionIndex, TopicName};
+use crate::kafka::core::backoff::ExponentialBackoff;
+use crate::kafka::core::batch::Batch;
+use crate::kafka::core::config::ProducerConfig;
+use crate::kafka::core::memory::Memory;
+use crate::kafka::core::partitioner::Sticky;
+use crate::kafka::event::RecordTag;
+use crate::kafka::metadata::{Snapshot, TopicView};
+use crate::kafka::wire::batch::single_record_bytes_max;
+
+/// Position of a partition's queue: topic slot, partition.
+type Slot = (usize, PartitionIndex);
+
+/// All queues of a client.
+#[derive(Debug)]
+pub struct Accumulator {
+    topics: Vec<TopicQueues>,
+    slots: HashMap<TopicName, usize>,
+    /// `buffer.memory`
+    pub memory: Memory,
+    batch_bytes: usize,
+    linger: Duration,
+    backoff: ExponentialBackoff,
+    /// Where the last drain of a node stopped: the next begins behind it, so that no partition starves.
+    last_drained: HashMap<BrokerId, Slot>,
+}
+
+#[derive(Debug)]
+struct TopicQueues {
+    name: TopicName,
+    partitions: BTreeMap<PartitionIndex, Queue>,
+    sticky: Option<Sticky>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    batches: VecDeque<Batch>,
+    /// In flight with `max.in.flight.requests.per.connection = 1`.
+    muted: bool,
+}
+
+/// A record to append.
+#[derive(Clone, Copy, Debug)]
+pub struct Append<'a> {
+    /// Its topic.
+    pub topic: &'a TopicName,
+    /// Its partition; `None`: the sticky one.
+    pub partition: Option<PartitionIndex>,
+    /// Its key.
+    pub key: Option<&'a [u8]>,
+    /// Its value.
+    pub value: &'a [u8],
+    /// Its timestamp.
+    pub timestamp_ms: i64,
+    /// What comes back with its outcome.
+    pub tag: RecordTag,
+}
+
+/// What became of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It is in a batch. `wake`: the I/O side must look, for a batch is new or full.
+    Done {
+        /// Whether the I/O side must look.
+        wake: bool,
+    },
+    /// A new batch is needed, and there is no memory for it.
+    NeedsMemory {
+        /// How much it takes.
+        bytes: usize,
+    },
+}
+
+/// Which nodes have something to send.
+#[derive(Debug, Default)]
+pub struct ReadyNodes {
+    /// Nodes with at least one sendable batch, each with all its non-empty partitions.
+    pub nodes: BTreeMap<BrokerId, Vec<Slot>>,
+    /// When the next batch becomes sendable by waiting.
+    pub next_check: Option<Duration>,
+    /// Topics with batches whose partition has no known leader.
+    pub unknown_leaders: Vec<TopicName>,
+}
+
+/// What makes batches sendable before they are full or have lingered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Urgency {
+    /// The client flushes or closes.
+    pub flush: bool,
+}
+
+impl Accumulator {
+    /// No records.
+    #[must_use]
+    pub fn new(config: &ProducerConfig) -> Self {
+        Self {
+            topics: Vec::new(),
+            slots: HashMap::new(),
+            memory: Memory::new(config.buffer_bytes),
+            batch_bytes: config.batch_bytes,
+            linger: config.linger,
+            backoff: ExponentialBackoff::new(config.retry_backoff, config.retry_backoff_max),
+            last_drained: HashMap::new(),
+        }
+    }
+
+    fn slot_of(&mut self, topic: &TopicName) -> usize {
+        if let Some(slot) = self.slots.get(topic) {
+            return *slot;
+        }
+        let slot = self.topics.len();
+        self.slots.insert(topic.clone(), slot);
+        self.topics.push(TopicQueues { name: topic.clone(), partitions: BTreeMap::new(), sticky: None });
+        slot
+    }
+
+    /// Appends a record. `granted_bytes`: memory that the caller already holds for it; what is not needed is given back.
+    pub fn append(
+        &mut self,
+        record: &Append<'_>,
+        view: &TopicView,
+        granted_bytes: Option<usize>,
+        now: Moment,
+        random: &mut impl Rng,
+    ) -> Appended {
+        let slot = self.slot_of(record.topic);
+        let partition = record.partition.unwrap_or_else(|| self.topics[slot].sticky_partition(view, self.batch_bytes, random));
+        let (batch_bytes, topic) = (self.batch_bytes, &mut self.topics[slot]);
+        let queue = topic.partitions.entry(partition).or_default();
+        let before = queue.batches.back().map_or(0, Batch::bytes);
+        let joined =
+            queue.batches.back_mut().is_some_and(|batch| batch.try_append(record.timestamp_ms, record.key, record.value, record.tag));
+        let mut appended_bytes = 0;
+        if joined {
+            appended_bytes = queue.batches.back().map_or(0, Batch::bytes) - before;
+            if let Some(bytes) = granted_bytes {
+                self.memory.give_back(bytes);
+            }
+        } else {
+            let bytes = batch_bytes.max(single_record_bytes_max(record.key, record.value));
+            let reserved_bytes = match granted_bytes {
+                Some(granted) => granted,
+                None if self.memory.try_take(bytes) => bytes,
+                None => return Appended::NeedsMemory { bytes },
+            };
+            let mut batch = Batch::new(topic.name.clone(), partition, bytes, reserved_bytes, now);
+            batch.try_append(record.timestamp_ms, record.key, record.value, record.tag);
+            appended_bytes += batch.bytes();
+            queue.batches.push_back(batch);
+        }
+        let wake = !joined || queue.batches.back().is_some_and(Batch::is_full);
+        if record.partition.is_none() {
+            topic.produced(appended_bytes, view, batch_bytes, random);
+        }
+        Appended::Done { wake }
+    }
+
+    /// Which nodes could be sent to now, by the leaders of `snapshot`.
+    pub fn ready(&mut self, snapshot: &Snapshot, now: Moment, urgency: Urgency, random: &mut impl Rng) -> ReadyNodes {
+        let mut ready = ReadyNodes::default();
+        let mut sendable: BTreeMap<BrokerId, bool> = BTreeMap::new();
+        let hurry = urgency.flush || self.memory.is_exhausted();
+        for (slot, topic) in self.topics.iter_mut().enumerate() {
+            for (partition, queue) in &mut topic.partitions {
+                let waiting = queue.batches.len();
+                let Some(head) = queue.batches.front_mut() else { continue };
+                let Some((leader, epoch)) = snapshot.leader(&topic.name, *partition) else {
+                    if ready.unknown_leaders.last() != Some(&topic.name) {
+                        ready.unknown_leaders.push(topic.name.clone());
+                    }
+                    continue;
+                };
+                head.see_leader_epoch(epoch);
+                ready.nodes.entry(leader).or_default().push((slot, *partition));
+                if queue.muted || sendable.get(&leader) == Some(&true) {
+                    continue;
+                }
+                let wait = head_wait(head, waiting, hurry, self.linger, &self.backoff, now, random);
+                if wait.is_zero() {
+                    sendable.insert(leader, true);
+                } else {
+                    ready.next_check = Some(ready.next_check.map_or(wait, |next| next.min(wait)));
+                }
+            }
+        }
+        ready.nodes.retain(|node, _| sendable.get(node) == Some(&true));
+        ready
+    }
+
+    /// Takes batches for one node: at most one per partition, no more than `request_bytes_max` (but at least one).
+    pub fn drain(
+        &mut self,
+        node: BrokerId,
+        slots: &[Slot],
+        request_bytes_max: usize,
+        mute: bool,
+        now: Moment,
+        random: &mut impl Rng,
+    ) -> Vec<Batch> {
+        let start = self.last_drained.get(&node).map_or(0, |last| slots.partition_point(|slot| slot <= last));
+        let mut batches = Vec::new();
+        let mut bytes = 0;
+        for (slot, partition) in slots[start..].iter().chain(&slots[..start]) {
+            let Some(queue) = self.topics[*slot].partitions.get_mut(partition).filter(|queue| !queue.muted) else { continue };
+            let Some(head) = queue.batches.front() else { continue };
+            if !head.retry_wait(now, &self.backoff, random).is_zero() {
+                continue;
+            }
+            if !batches.is_empty() && bytes + head.bytes() > request_bytes_max {
+                break;
+            }
+            queue.muted = mute;
+            if let Some(mut batch) = queue.batches.pop_front() {
+                batch.close();
+                bytes += batch.bytes();
+                batches.push(batch);
+            }
+            self.last_drained.insert(node, (*slot, *partition));
+        }
+        batches
+    }
+
+    /// Puts a batch back in front, to be sent again.
+    pub fn reenqueue(&mut self, mut batch: Batch, now: Moment) {
+        batch.reenqueued(now);
+        let slot = self.slot_of(&batch.topic.clone());
+        self.topics[slot].partitions.entry(batch.partition).or_default().batches.push_front(batch);
+    }
+
+    /// The partition's request was answered.
+    pub fn unmute(&mut self, topic: &TopicName, partition: PartitionIndex) {
+        let slot = self.slot_of(topic);
+        if let Some(queue) = self.topics[slot].partitions.get_mut(&partition) {
+            queue.muted = false;
+        }
+    }
+
+    /// Takes all queued batches whose delivery time is over.
+    pub fn take_expired(&mut self, now: Moment, delivery_timeout: Duration) -> Vec<Batch> {
+        let mut expired = Vec::new();
+        for queue in self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut()) {
+            while queue.batches.front().is_some_and(|batch| batch.is_expired(now, delivery_timeout)) {
+                expired.extend(queue.batches.pop_front());
+            }
+        }
+        expired
+    }
+
+    /// Takes every batch.
+    pub fn take_all(&mut self) -> Vec<Batch> {
+        self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut()).flat_map(|queue| queue.batches.drain(..)).collect()
+    }
+
+    /// Creation of the oldest queued batch.
+    #[must_use]
+    pub fn oldest_created_at(&self) -> Option<Moment> {
+        self.batches().map(|batch| batch.created_at).min()
+    }
+
+    /// All queued batches.
+    pub fn batches(&self) -> impl Iterator<Item = &Batch> {
+        self.topics.iter().flat_map(|topic| topic.partitions.values()).flat_map(|queue| &queue.batches)
+    }
+}
+
+impl TopicQueues {
+    fn sticky_partition(&mut self, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) -> PartitionIndex {
+        let closed = |queue: &Queue| queue.batches.back().is_none_or(Batch::is_full);
+        if let Some(sticky) = self.sticky
+            && !sticky.is_spent(batch_bytes, self.partitions.get(&sticky.partition).is_none_or(closed))
+        {
+            return sticky.partition;
+        }
+        let sticky = Sticky::choose(view, random);
+        self.sticky = Some(sticky);
+        sticky.partition
+    }
+
+    fn produced(&mut self, bytes: usize, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) {
+        let Some(sticky) = &mut self.sticky else { return };
+        sticky.produced_bytes += bytes;
+        let closed = self.partitions.get(&sticky.partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full);
+        if sticky.is_spent(batch_bytes, closed) {
+            self.sticky = Some(Sticky::choose(view, random));
+        }
+    }
+}
+
+/// How long the head batch of a partition must still wait; zero: it can be sent.
+fn head_wait(
+    head: &Batch,
+    waiting: usize,
+    hurry: bool,
+    linger: Duration,
+    backoff: &ExponentialBackoff,
+    now: Moment,
+    random: &mut impl Rng,
+) -> Duration {
+    let retry_wait = head.retry_wait(now, backoff, random);
+    let is_due = hurry || waiting > 1 || head.is_full();
+    if is_due { retry_wait } else { linger.saturating_sub(head.waited(now)) }
+}

@@ -1,0 +1,143 @@
+//! A batch of records of one partition, from its first record to its outcome.
+//!
+//! Java's counterpart: `ProducerBatch`. Not here: the bytes' format (`wire::batch`), when it is sent (`accumulator`).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand::Rng;
+
+use crate::clock::Moment;
+use crate::ids::{LeaderEpoch, PartitionIndex, TopicName};
+use crate::kafka::core::backoff::ExponentialBackoff;
+use crate::kafka::event::RecordTag;
+use crate::kafka::wire::batch::BatchBuilder;
+
+/// A batch.
+#[derive(Debug)]
+pub struct Batch {
+    /// Its topic.
+    pub topic: TopicName,
+    /// Its partition.
+    pub partition: PartitionIndex,
+    /// One tag per record, in order.
+    pub tags: Vec<RecordTag>,
+    /// When its first record came; `delivery.timeout.ms` counts from here.
+    pub created_at: Moment,
+    /// Bytes that it holds of `buffer.memory`.
+    pub reserved_bytes: usize,
+    /// How often it came back to be sent again.
+    pub attempts: u32,
+    /// How often it was handed to a connection.
+    pub sends: u32,
+    /// Whether a send of it may have been written without our knowing: cut off, timed out, or answered with "after append".
+    pub may_be_written: bool,
+    content: Content,
+    last_attempt: Moment,
+    leader_epoch: Option<LeaderEpoch>,
+    /// `attempts` when the newest leader epoch was first seen: a retry to a new leader does not wait.
+    attempts_at_leader_change: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Open(BatchBuilder),
+    Closed(Bytes),
+}
+
+impl Batch {
+    /// An empty batch of up to `limit_bytes`.
+    #[must_use]
+    pub fn new(topic: TopicName, partition: PartitionIndex, limit_bytes: usize, reserved_bytes: usize, now: Moment) -> Self {
+        Self {
+            topic,
+            partition,
+            tags: Vec::new(),
+            created_at: now,
+            reserved_bytes,
+            attempts: 0,
+            sends: 0,
+            may_be_written: false,
+            content: Content::Open(BatchBuilder::new(limit_bytes)),
+            last_attempt: now,
+            leader_epoch: None,
+            attempts_at_leader_change: None,
+        }
+    }
+
+    /// Appends a record unless the batch is closed or has no room.
+    pub fn try_append(&mut self, timestamp_ms: i64, key: Option<&[u8]>, value: &[u8], tag: RecordTag) -> bool {
+        let Content::Open(builder) = &mut self.content else { return false };
+        let taken = builder.try_append(timestamp_ms, key, value);
+        if taken {
+            self.tags.push(tag);
+        }
+        taken
+    }
+
+    /// Its encoded bytes (so far).
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.content {
+            Content::Open(builder) => builder.bytes(),
+            Content::Closed(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether nothing more goes in.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        match &self.content {
+            Content::Open(builder) => builder.is_full(),
+            Content::Closed(_) => true,
+        }
+    }
+
+    /// Closes it and gives its bytes; the same bytes at every call.
+    pub fn close(&mut self) -> Bytes {
+        if let Content::Open(builder) = &mut self.content {
+            let builder = std::mem::replace(builder, BatchBuilder::new(0));
+            self.content = Content::Closed(builder.finish());
+        }
+        match &self.content {
+            Content::Closed(bytes) => bytes.clone(),
+            Content::Open(_) => Bytes::new(),
+        }
+    }
+
+    /// Time since its creation or since it came back.
+    #[must_use]
+    pub fn waited(&self, now: Moment) -> Duration {
+        now.since(self.last_attempt)
+    }
+
+    /// Notes the epoch of the partition's leader as the client knows it now.
+    pub fn see_leader_epoch(&mut self, epoch: Option<LeaderEpoch>) {
+        if let Some(epoch) = epoch
+            && self.leader_epoch.is_none_or(|known| known < epoch)
+        {
+            self.leader_epoch = Some(epoch);
+            self.attempts_at_leader_change = Some(self.attempts);
+        }
+    }
+
+    /// How long it must still wait before it may be sent again; zero at its first send, and once after a change of leader (KIP-951).
+    pub fn retry_wait(&self, now: Moment, backoff: &ExponentialBackoff, random: &mut impl Rng) -> Duration {
+        if self.attempts == 0 || self.attempts_at_leader_change == Some(self.attempts) {
+            return Duration::ZERO;
+        }
+        backoff.wait(self.attempts - 1, random).saturating_sub(self.waited(now))
+    }
+
+    /// It came back to be sent again.
+    pub fn reenqueued(&mut self, now: Moment) {
+        self.attempts += 1;
+        self.last_attempt = now;
+    }
+
+    /// Whether `delivery.timeout.ms` has passed since its creation.
+    #[must_use]
+    pub fn is_expired(&self, now: Moment, delivery_timeout: Duration) -> bool {
+        self.created_at + delivery_timeout <= now
+    }
+}

@@ -1,0 +1,293 @@
+//! The producer's configuration, under the Java producer's names and with its defaults (4.3.0).
+//!
+//! Source: `ProducerConfig`, `CommonClientConfigs`. A key that this client knows but does not act on yet is kept as a warning; a key that
+//! nobody knows is an error.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How many replicas must have a record before it counts as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// None: done when written to the socket.
+    None,
+    /// The leader.
+    Leader,
+    /// Every replica in sync.
+    All,
+}
+
+impl Acks {
+    /// The number on the wire.
+    #[must_use]
+    pub fn on_the_wire(self) -> i16 {
+        match self {
+            Self::None => 0,
+            Self::Leader => 1,
+            Self::All => -1,
+        }
+    }
+}
+
+/// What a client does when it can reach none of the brokers it knows (KIP-899).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryStrategy {
+    /// Goes on trying them.
+    None,
+    /// Goes back to its bootstrap list.
+    Rebootstrap,
+}
+
+/// A producer's settings.
+#[derive(Clone, Debug)]
+pub struct ProducerConfig {
+    /// `acks`
+    pub acks: Acks,
+    /// `linger.ms`
+    pub linger: Duration,
+    /// `batch.size`, at least 1
+    pub batch_bytes: usize,
+    /// `buffer.memory`
+    pub buffer_bytes: usize,
+    /// `max.request.size`
+    pub request_bytes_max: usize,
+    /// `max.block.ms`
+    pub block_max: Duration,
+    /// `delivery.timeout.ms`
+    pub delivery_timeout: Duration,
+    /// `request.timeout.ms`
+    pub request_timeout: Duration,
+    /// `retries`
+    pub retries: u32,
+    /// `retry.backoff.ms`
+    pub retry_backoff: Duration,
+    /// `retry.backoff.max.ms`
+    pub retry_backoff_max: Duration,
+    /// `reconnect.backoff.ms`
+    pub reconnect_backoff: Duration,
+    /// `reconnect.backoff.max.ms`
+    pub reconnect_backoff_max: Duration,
+    /// `socket.connection.setup.timeout.ms`
+    pub setup_timeout: Duration,
+    /// `socket.connection.setup.timeout.max.ms`
+    pub setup_timeout_max: Duration,
+    /// `connections.max.idle.ms`
+    pub idle_max: Option<Duration>,
+    /// `metadata.max.age.ms`
+    pub metadata_age_max: Duration,
+    /// `metadata.max.idle.ms`
+    pub metadata_idle_max: Duration,
+    /// `metadata.recovery.strategy`
+    pub recovery_strategy: RecoveryStrategy,
+    /// `metadata.recovery.rebootstrap.trigger.ms`
+    pub rebootstrap_trigger: Duration,
+    /// `max.in.flight.requests.per.connection`
+    pub in_flight_max: usize,
+    /// `partitioner.ignore.keys`
+    pub ignore_keys: bool,
+    /// Remarks on keys that have no effect.
+    pub warnings: Vec<String>,
+}
+
+impl Default for ProducerConfig {
+    fn default() -> Self {
+        Self {
+            acks: Acks::All,
+            linger: Duration::from_millis(5),
+            batch_bytes: 16_384,
+            buffer_bytes: 33_554_432,
+            request_bytes_max: 1_048_576,
+            block_max: Duration::from_secs(60),
+            delivery_timeout: Duration::from_secs(120),
+            request_timeout: Duration::from_secs(30),
+            retries: i32::MAX.cast_unsigned(),
+            retry_backoff: Duration::from_millis(100),
+            retry_backoff_max: Duration::from_secs(1),
+            reconnect_backoff: Duration::from_millis(50),
+            reconnect_backoff_max: Duration::from_secs(1),
+            setup_timeout: Duration::from_secs(10),
+            setup_timeout_max: Duration::from_secs(30),
+            idle_max: Some(Duration::from_secs(540)),
+            metadata_age_max: Duration::from_secs(300),
+            metadata_idle_max: Duration::from_secs(300),
+            recovery_strategy: RecoveryStrategy::Rebootstrap,
+            rebootstrap_trigger: Duration::from_secs(300),
+            in_flight_max: 5,
+            ignore_keys: false,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// A property that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Nobody knows this key.
+    #[error("unknown producer property `{0}`")]
+    UnknownKey(String),
+    /// Its value is not one of those allowed.
+    #[error("`{key}` is `{value}`, but must be {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// As the Java producer refuses it.
+    #[error("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")]
+    DeliveryTimeoutTooShort,
+}
+
+/// Keys that the Java producer knows and that have no effect here, with the value that describes what this client does.
+const WITHOUT_EFFECT: [(&str, &str); 12] = [
+    ("enable.idempotence", "false"),
+    ("compression.type", "none"),
+    ("partitioner.adaptive.partitioning.enable", "false"),
+    ("partitioner.availability.timeout.ms", "0"),
+    ("send.buffer.bytes", ""),
+    ("receive.buffer.bytes", ""),
+    ("client.dns.lookup", "use_all_dns_ips"),
+    ("enable.metrics.push", "false"),
+    ("compression.gzip.level", ""),
+    ("compression.lz4.level", ""),
+    ("compression.zstd.level", ""),
+    ("security.protocol", "PLAINTEXT"),
+];
+
+impl ProducerConfig {
+    /// Reads properties.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first key or value that cannot be used.
+    pub fn from_properties(properties: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in properties {
+            config.set(key, value)?;
+        }
+        if properties.contains_key("reconnect.backoff.ms") && !properties.contains_key("reconnect.backoff.max.ms") {
+            config.reconnect_backoff_max = config.reconnect_backoff;
+        }
+        let least = config.linger + config.request_timeout;
+        if config.delivery_timeout < least {
+            if properties.contains_key("delivery.timeout.ms") {
+                return Err(ConfigError::DeliveryTimeoutTooShort);
+            }
+            config.delivery_timeout = least;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match key {
+            "acks" => {
+                self.acks = match value {
+                    "0" => Acks::None,
+                    "1" => Acks::Leader,
+                    "all" | "-1" => Acks::All,
+                    _ => return Err(bad(key, value, "0, 1 or all")),
+                }
+            }
+            "linger.ms" => self.linger = millis(key, value)?,
+            "batch.size" => self.batch_bytes = bytes(key, value)?.max(1),
+            "buffer.memory" => self.buffer_bytes = bytes(key, value)?,
+            "max.request.size" => self.request_bytes_max = bytes(key, value)?,
+            "max.block.ms" => self.block_max = millis(key, value)?,
+            "delivery.timeout.ms" => self.delivery_timeout = millis(key, value)?,
+            "request.timeout.ms" => self.request_timeout = millis(key, value)?,
+            "retries" => self.retries = number(key, value)?,
+            "retry.backoff.ms" => self.retry_backoff = millis(key, value)?,
+            "retry.backoff.max.ms" => self.retry_backoff_max = millis(key, value)?,
+            "reconnect.backoff.ms" => self.reconnect_backoff = millis(key, value)?,
+            "reconnect.backoff.max.ms" => self.reconnect_backoff_max = millis(key, value)?,
+            "socket.connection.setup.timeout.ms" => self.setup_timeout = millis(key, value)?,
+            "socket.connection.setup.timeout.max.ms" => self.setup_timeout_max = millis(key, value)?,
+            "connections.max.idle.ms" => self.idle_max = if value == "-1" { None } else { Some(millis(key, value)?) },
+            "metadata.max.age.ms" => self.metadata_age_max = millis(key, value)?,
+            "metadata.max.idle.ms" => {
+                self.metadata_idle_max = millis(key, value)?;
+                if self.metadata_idle_max < Duration::from_secs(5) {
+                    return Err(bad(key, value, "at least 5000"));
+                }
+            }
+            "metadata.recovery.strategy" => {
+                self.recovery_strategy = match value.to_ascii_lowercase().as_str() {
+                    "none" => RecoveryStrategy::None,
+                    "rebootstrap" => RecoveryStrategy::Rebootstrap,
+                    _ => return Err(bad(key, value, "none or rebootstrap")),
+                }
+            }
+            "metadata.recovery.rebootstrap.trigger.ms" => self.rebootstrap_trigger = millis(key, value)?,
+            "max.in.flight.requests.per.connection" => self.in_flight_max = at_least_one(key, value)?,
+            "partitioner.ignore.keys" => self.ignore_keys = boolean(key, value)?,
+            _ => return self.set_without_effect(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_without_effect(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let Some((_, harmless)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == key) else {
+            return Err(ConfigError::UnknownKey(key.to_owned()));
+        };
+        if value != *harmless {
+            self.warnings.push(format!("`{key} = {value}` has no effect: this producer does not honour it yet"));
+        }
+        Ok(())
+    }
+}
+
+fn bad(key: &str, value: &str, expected: &'static str) -> ConfigError {
+    ConfigError::BadValue { key: key.to_owned(), value: value.to_owned(), expected }
+}
+
+fn millis(key: &str, value: &str) -> Result<Duration, ConfigError> {
+    value.parse().map(Duration::from_millis).map_err(|_| bad(key, value, "a whole number of milliseconds, 0 or more"))
+}
+
+fn bytes(key: &str, value: &str) -> Result<usize, ConfigError> {
+    value.parse().map_err(|_| bad(key, value, "a whole number of bytes, 0 or more"))
+}
+
+fn number(key: &str, value: &str) -> Result<u32, ConfigError> {
+    value.parse().map_err(|_| bad(key, value, "a whole number, 0 or more"))
+}
+
+fn at_least_one(key: &str, value: &str) -> Result<usize, ConfigError> {
+    value.parse().ok().filter(|number| *number > 0).ok_or_else(|| bad(key, value, "a whole number, 1 or more"))
+}
+
+fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
+    value.parse().map_err(|_| bad(key, value, "true or false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<ProducerConfig, ConfigError> {
+        ProducerConfig::from_properties(&pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn a_default_delivery_timeout_is_raised_and_an_explicit_one_refused() {
+        let raised = read(&[("request.timeout.ms", "200000")]).unwrap();
+        assert_eq!(raised.delivery_timeout, Duration::from_millis(200_005));
+        let refused = read(&[("request.timeout.ms", "200000"), ("delivery.timeout.ms", "1000")]);
+        assert_eq!(refused.unwrap_err(), ConfigError::DeliveryTimeoutTooShort);
+    }
+
+    #[test]
+    fn a_lone_reconnect_backoff_is_constant() {
+        assert_eq!(read(&[("reconnect.backoff.ms", "70")]).unwrap().reconnect_backoff_max, Duration::from_millis(70));
+    }
+
+    #[test]
+    fn keys_without_effect_warn_and_unknown_keys_are_errors() {
+        assert_eq!(read(&[("compression.type", "zstd")]).unwrap().warnings.len(), 1);
+        assert!(read(&[("compression.type", "none"), ("enable.idempotence", "false")]).unwrap().warnings.is_empty());
+        assert!(matches!(read(&[("linger", "5")]), Err(ConfigError::UnknownKey(_))));
+        assert!(matches!(read(&[("acks", "2")]), Err(ConfigError::BadValue { .. })));
+    }
+}

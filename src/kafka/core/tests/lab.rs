@@ -1,0 +1,296 @@
+//! Helpers: answers by hand, and a core between a pretended network and a pretended clock.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use kafka_protocol::messages::api_versions_response::ApiVersion;
+use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
+use kafka_protocol::messages::{ApiVersionsResponse, ProduceResponse, RequestHeader, ResponseHeader};
+use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
+
+use crate::clock::Moment;
+use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName};
+use crate::kafka::core::accumulator::Append;
+use crate::kafka::core::client::ProducerCore;
+use crate::kafka::core::config::ProducerConfig;
+use crate::kafka::core::connections::ConnectionId;
+use crate::kafka::core::output::Action;
+use crate::kafka::event::{ClientEvent, Outcome, RecordTag};
+use crate::kafka::wire::error::ErrorCode;
+use crate::kafka::wire::messages::{MetadataAnswer, PartitionAnswer, TopicAnswer};
+
+pub(super) const START: Moment = Moment(86_400_000_000);
+
+pub(super) fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub(super) fn topic(name: &str) -> TopicName {
+    TopicName::from(name)
+}
+
+pub(super) fn config(pairs: &[(&str, &str)]) -> ProducerConfig {
+    ProducerConfig::from_properties(&pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()).unwrap()
+}
+
+pub(super) fn partition(index: i32, leader: i32, epoch: i32) -> PartitionAnswer {
+    PartitionAnswer {
+        error: None,
+        index: PartitionIndex(index),
+        leader: (leader >= 0).then_some(BrokerId(leader)),
+        epoch: (epoch >= 0).then_some(LeaderEpoch(epoch)),
+        replicas: vec![BrokerId(leader)],
+        isr: vec![BrokerId(leader)],
+        offline: Vec::new(),
+    }
+}
+
+pub(super) fn topic_answer(name: &str, id: u128, partitions: Vec<PartitionAnswer>) -> TopicAnswer {
+    let id = (id > 0).then(|| TopicId(uuid::Uuid::from_u128(id)));
+    TopicAnswer { error: None, name: topic(name), id, internal: false, partitions }
+}
+
+pub(super) fn topic_error(name: &str, code: i16) -> TopicAnswer {
+    TopicAnswer { error: ErrorCode::from_wire(code), ..topic_answer(name, 0, Vec::new()) }
+}
+
+/// An answer in version 12 from a cluster of brokers 1 to `brokers`.
+pub(super) fn answer(brokers: i32, topics: Vec<TopicAnswer>) -> MetadataAnswer {
+    let brokers = (1..=brokers).map(|id| (BrokerId(id), HostPort::new("127.0.0.1", 9000 + u16::try_from(id).unwrap()))).collect();
+    MetadataAnswer { version: 12, brokers, topics, ..MetadataAnswer::default() }
+}
+
+/// A core whose network does what the test says.
+pub(super) struct Lab {
+    pub(super) core: ProducerCore,
+    pub(super) now: Moment,
+    /// Requests written and not answered, oldest first.
+    pub(super) written: VecDeque<Written>,
+    pub(super) events: Vec<ClientEvent>,
+    pub(super) outcomes: Vec<(u64, Outcome)>,
+    links: Vec<(ConnectionId, BrokerId)>,
+    /// Attempts to these nodes fail.
+    pub(super) dead: Vec<BrokerId>,
+    /// What [`Lab::run`] answers to Metadata.
+    pub(super) cluster: MetadataAnswer,
+}
+
+/// A request on the wire.
+#[derive(Debug, Clone)]
+pub(super) struct Written {
+    pub(super) node: BrokerId,
+    pub(super) connection: ConnectionId,
+    pub(super) api_key: i16,
+    pub(super) version: i16,
+    pub(super) correlation_id: i32,
+    pub(super) body: Bytes,
+}
+
+impl Lab {
+    pub(super) fn new(properties: &[(&str, &str)]) -> Self {
+        let bootstrap = vec![HostPort::new("127.0.0.1", 9001)];
+        let cluster = answer(2, vec![topic_answer("orders", 7, vec![partition(0, 1, 5), partition(1, 2, 5)])]);
+        Self {
+            core: ProducerCore::new(config(properties), bootstrap, "lab", 1),
+            now: START,
+            written: VecDeque::new(),
+            events: Vec::new(),
+            outcomes: Vec::new(),
+            links: Vec::new(),
+            dead: Vec::new(),
+            cluster,
+        }
+    }
+
+    /// A lab whose core has its connections, knows `orders` and has nothing to do.
+    pub(super) fn settled(properties: &[(&str, &str)]) -> Self {
+        let mut lab = Self::new(properties);
+        lab.core.use_topic(&topic("orders"), lab.now);
+        lab.run(ms(300));
+        assert_eq!(lab.core.snapshot().partition_count(&topic("orders")), Some(2));
+        for (index, mark) in [(0, 900), (1, 901)] {
+            assert!(lab.append(index, mark));
+        }
+        lab.run(ms(300));
+        assert_eq!(lab.take_outcomes().len(), 2, "both leaders are connected");
+        lab.events.clear();
+        lab
+    }
+
+    pub(super) fn append(&mut self, index: i32, mark: u64) -> bool {
+        let name = topic("orders");
+        let Some(view) = self.core.snapshot().topic(&name).cloned() else { return false };
+        let record = Append {
+            topic: &name,
+            partition: Some(PartitionIndex(index)),
+            key: None,
+            value: b"value",
+            timestamp_ms: 0,
+            tag: RecordTag { mark, sent_at: self.now },
+        };
+        self.core.append(&record, &view, None, self.now);
+        true
+    }
+
+    /// Lets time pass, answering every request well after a millisecond.
+    pub(super) fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end {
+            self.step();
+            while let Some(written) = self.written.pop_front() {
+                self.answer_well(&written);
+            }
+            self.now = (self.now + ms(1)).min(end);
+        }
+    }
+
+    /// Lets time pass without answering anything.
+    pub(super) fn run_silent(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end {
+            self.step();
+            self.now = (self.now + ms(1)).min(end);
+        }
+        self.step();
+    }
+
+    /// One pass: the core decides, the pretended network connects and writes at once.
+    pub(super) fn step(&mut self) {
+        loop {
+            self.core.turn(self.now);
+            let output = self.core.take_output();
+            self.events.extend(output.events.into_iter().map(|(_, event)| event));
+            for delivery in &output.deliveries {
+                let seen = delivery.as_seen();
+                self.outcomes.extend(seen.records.iter().map(|tag| (tag.mark, seen.outcome.clone())));
+            }
+            if output.actions.is_empty() {
+                return;
+            }
+            for action in output.actions {
+                self.perform(action);
+            }
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::Connect(attempt) if self.dead.contains(&attempt.node) => {
+                self.core.on_connect_failed(attempt.node, attempt.id, self.now);
+            }
+            Action::Connect(attempt) => {
+                self.links.push((attempt.id, attempt.node));
+                self.core.on_connected(attempt.node, attempt.id, self.now);
+            }
+            Action::Write { connection, frame } => {
+                let node = self.node_of(connection);
+                let written = read_request(node, connection, frame);
+                self.core.on_written(node, connection, self.now);
+                if written.api_key == 18 {
+                    self.answer_well(&written);
+                } else {
+                    self.written.push_back(written);
+                }
+            }
+            Action::Close { connection } => self.links.retain(|(id, _)| *id != connection),
+        }
+    }
+
+    fn node_of(&self, connection: ConnectionId) -> BrokerId {
+        self.links.iter().find(|(id, _)| *id == connection).unwrap().1
+    }
+
+    /// The peer closes the connection to a node; what was written on it is gone.
+    pub(super) fn cut(&mut self, node: i32) {
+        let (id, node) = *self.links.iter().find(|(_, linked)| *linked == BrokerId(node)).unwrap();
+        self.links.retain(|(linked, _)| *linked != id);
+        self.written.retain(|written| written.connection != id);
+        self.core.on_disconnected(node, id, self.now);
+    }
+
+    pub(super) fn answer_well(&mut self, written: &Written) {
+        let frame = match written.api_key {
+            18 => api_versions_frame(written),
+            3 => metadata_frame(written, &self.cluster),
+            0 => produce_frame(written, 0),
+            other => panic!("unexpected api key {other}"),
+        };
+        self.core.on_frame(written.node, written.connection, frame, self.now);
+    }
+
+    /// Answers a Produce request with one error for all its partitions.
+    pub(super) fn answer_produce(&mut self, written: &Written, code: i16) {
+        let frame = produce_frame(written, code);
+        self.core.on_frame(written.node, written.connection, frame, self.now);
+    }
+
+    pub(super) fn take_written(&mut self, api_key: i16) -> Vec<Written> {
+        let (taken, left): (Vec<_>, Vec<_>) = self.written.drain(..).partition(|written| written.api_key == api_key);
+        self.written = left.into();
+        taken
+    }
+
+    pub(super) fn take_outcomes(&mut self) -> Vec<(u64, Outcome)> {
+        std::mem::take(&mut self.outcomes)
+    }
+}
+
+fn read_request(node: BrokerId, connection: ConnectionId, mut frame: Bytes) -> Written {
+    frame.advance(4);
+    let (api_key, version) = (i16::from_be_bytes([frame[0], frame[1]]), i16::from_be_bytes([frame[2], frame[3]]));
+    let api = kafka_protocol::messages::ApiKey::try_from(api_key).unwrap();
+    let header = RequestHeader::decode(&mut frame, api.request_header_version(version)).unwrap();
+    Written { node, connection, api_key, version, correlation_id: header.correlation_id, body: frame }
+}
+
+fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R) -> Bytes {
+    let mut frame = BytesMut::new();
+    ResponseHeader::default().with_correlation_id(written.correlation_id).encode(&mut frame, R::header_version(written.version)).unwrap();
+    body.encode(&mut frame, written.version).unwrap();
+    frame.freeze()
+}
+
+fn api_versions_frame(written: &Written) -> Bytes {
+    let range = |key, min, max| ApiVersion::default().with_api_key(key).with_min_version(min).with_max_version(max);
+    response(written, &ApiVersionsResponse::default().with_api_keys(vec![range(0, 3, 12), range(3, 0, 12), range(18, 0, 4)]))
+}
+
+fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
+    use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
+    use kafka_protocol::messages::{BrokerId as CodecBroker, MetadataRequest, MetadataResponse};
+    let request = MetadataRequest::decode(&mut written.body.clone(), written.version).unwrap();
+    let asked: Vec<String> = request.topics.unwrap().into_iter().map(|topic| topic.name.unwrap().0.as_str().to_owned()).collect();
+    let brokers = cluster.brokers.iter().map(|(id, address)| {
+        MetadataResponseBroker::default()
+            .with_node_id(CodecBroker(id.0))
+            .with_host(StrBytes::from_string(address.host.to_string()))
+            .with_port(i32::from(address.port))
+    });
+    let partition = |partition: &PartitionAnswer| {
+        MetadataResponsePartition::default()
+            .with_error_code(partition.error.map_or(0, |code| code.0))
+            .with_partition_index(partition.index.0)
+            .with_leader_id(CodecBroker(partition.leader.map_or(-1, |id| id.0)))
+            .with_leader_epoch(partition.epoch.map_or(-1, |epoch| epoch.0))
+    };
+    let topics = cluster.topics.iter().filter(|topic| asked.iter().any(|name| name == topic.name.as_str())).map(|topic| {
+        MetadataResponseTopic::default()
+            .with_error_code(topic.error.map_or(0, |code| code.0))
+            .with_name(Some(kafka_protocol::messages::TopicName(StrBytes::from_string(topic.name.to_string()))))
+            .with_topic_id(topic.id.map_or_else(uuid::Uuid::nil, |id| id.0))
+            .with_partitions(topic.partitions.iter().map(partition).collect())
+    });
+    response(written, &MetadataResponse::default().with_brokers(brokers.collect()).with_topics(topics.collect()))
+}
+
+fn produce_frame(written: &Written, code: i16) -> Bytes {
+    use kafka_protocol::messages::ProduceRequest;
+    let request = ProduceRequest::decode(&mut written.body.clone(), written.version).unwrap();
+    let responses = request.topic_data.into_iter().map(|topic| {
+        let partitions =
+            topic.partition_data.iter().map(|data| PartitionProduceResponse::default().with_index(data.index).with_error_code(code));
+        TopicProduceResponse::default().with_name(topic.name).with_partition_responses(partitions.collect())
+    });
+    response(written, &ProduceResponse::default().with_responses(responses.collect()))
+}

@@ -1,0 +1,6 @@
+//! The core's rules, one test per rule, with hand-made moments.
+
+mod lab;
+mod metadata_rules;
+mod produce_rules;
+mod refresh_rules;

@@ -1,0 +1,185 @@
+//! When the machine asks, and what an answer clears.
+
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::lab::{START, answer, config, ms, partition, topic, topic_answer, topic_error};
+use crate::clock::Moment;
+use crate::ids::{HostPort, UpdateVersion};
+use crate::kafka::core::metadata::{Accepted, MetadataMachine, UpdateRequest};
+use crate::kafka::event::UpdateReason;
+use crate::kafka::wire::messages::{MetadataAnswer, TopicAnswer};
+
+struct Machine {
+    machine: MetadataMachine,
+    random: ChaCha8Rng,
+    now: Moment,
+}
+
+impl Machine {
+    fn new(properties: &[(&str, &str)]) -> Self {
+        let bootstrap = vec![HostPort::new("127.0.0.1", 9001)];
+        Self { machine: MetadataMachine::new(&config(properties), bootstrap), random: ChaCha8Rng::seed_from_u64(5), now: START }
+    }
+
+    /// A machine that has had its first answer and knows `orders` in two partitions.
+    fn settled(properties: &[(&str, &str)]) -> Self {
+        let mut lab = Self::new(properties);
+        lab.machine.add_topic(&topic("orders"), lab.now);
+        lab.exchange(orders(5));
+        lab
+    }
+
+    fn accept(&mut self, request: &UpdateRequest, answer: MetadataAnswer) -> Accepted {
+        self.machine.accept(request, answer, self.now, true, &mut self.random)
+    }
+
+    fn exchange(&mut self, topics: Vec<TopicAnswer>) -> UpdateRequest {
+        let request = self.machine.next_request(self.now);
+        self.accept(&request, answer(2, topics));
+        request
+    }
+
+    fn waits(&mut self) -> (Duration, Duration) {
+        let waits: Vec<_> = (0..2_000).map(|_| self.machine.time_to_next_update(self.now, &mut self.random)).collect();
+        (*waits.iter().min().unwrap(), *waits.iter().max().unwrap())
+    }
+}
+
+fn orders(epoch: i32) -> Vec<TopicAnswer> {
+    vec![topic_answer("orders", 7, vec![partition(0, 1, epoch), partition(1, 2, epoch)])]
+}
+
+#[test]
+fn a_fresh_client_has_version_one_and_asks_for_brokers_only_at_once() {
+    let mut lab = Machine::new(&[]);
+    assert_eq!(lab.machine.update_version(), UpdateVersion(1));
+    assert_eq!(lab.waits(), (ms(0), ms(0)));
+    let request = lab.machine.next_request(lab.now);
+    assert!(request.full && request.topics.is_empty());
+    assert_eq!(request.reason, UpdateReason::Start);
+}
+
+#[test]
+fn a_full_update_asked_for_while_one_is_in_flight_is_lost() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.request_update(UpdateReason::Disconnect);
+    let request = lab.machine.next_request(lab.now);
+    lab.machine.request_update(UpdateReason::NoLeader);
+    lab.accept(&request, answer(2, orders(5)));
+    lab.now = lab.now + Duration::from_secs(2);
+    assert!(lab.waits().0 > Duration::from_secs(290), "only the age is left");
+}
+
+#[test]
+fn a_full_update_asked_for_while_a_partial_one_is_in_flight_survives() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.add_topic(&topic("more"), lab.now);
+    let request = lab.machine.next_request(lab.now);
+    assert!(!request.full);
+    assert_eq!(request.topics, [topic("more")]);
+    lab.machine.request_update(UpdateReason::Disconnect);
+    lab.accept(&request, answer(2, vec![topic_answer("more", 8, vec![partition(0, 1, 0)])]));
+    lab.now = lab.now + ms(120);
+    assert_eq!(lab.waits(), (ms(0), ms(0)));
+    assert!(lab.machine.next_request(lab.now).full);
+    assert_eq!(lab.machine.snapshot().partition_count(&topic("orders")), Some(2), "a partial answer keeps what it does not name");
+}
+
+#[test]
+fn a_new_topic_is_due_at_once_but_waits_one_backoff_if_a_request_was_in_flight() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.add_topic(&topic("more"), lab.now);
+    assert_eq!(lab.waits(), (ms(0), ms(0)), "in spite of the backoff after the last answer");
+    let request = lab.machine.next_request(lab.now);
+    lab.machine.add_topic(&topic("third"), lab.now);
+    lab.accept(&request, answer(2, vec![topic_answer("more", 8, vec![partition(0, 1, 0)])]));
+    let (least, most) = lab.waits();
+    assert!(least >= ms(80) && most <= ms(119), "{least:?} {most:?}");
+    assert_eq!(lab.machine.next_request(lab.now).topics, [topic("third")]);
+}
+
+#[test]
+fn a_partial_answer_does_not_move_the_age_and_the_exact_age_is_due() {
+    let mut lab = Machine::settled(&[("metadata.max.age.ms", "10000")]);
+    lab.now = START + ms(6_000);
+    lab.machine.add_topic(&topic("more"), lab.now);
+    assert!(!lab.exchange(vec![topic_answer("more", 8, vec![partition(0, 1, 0)])]).full);
+    lab.now = START + ms(9_999);
+    assert_eq!(lab.waits(), (ms(1), ms(1)));
+    lab.now = START + ms(10_000);
+    assert_eq!(lab.waits(), (ms(0), ms(0)));
+    let request = lab.machine.next_request(lab.now);
+    assert!(request.full);
+    assert_eq!(request.reason, UpdateReason::Age);
+}
+
+#[test]
+fn backoff_holds_after_success_and_grows_with_failures() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.request_update(UpdateReason::Disconnect);
+    // One more answer without news, so that no-progress has its say too.
+    for (failures, least_ms, most_ms) in [(0, 80, 119), (1, 80, 119), (2, 160, 239), (3, 320, 479), (4, 640, 959), (5, 800, 1000)] {
+        if failures > 0 {
+            lab.machine.failed_update(lab.now);
+        }
+        let (least, most) = lab.waits();
+        assert!(least >= ms(least_ms) && most <= ms(most_ms), "{failures}: {least:?} {most:?}");
+    }
+}
+
+#[test]
+fn polling_for_a_missing_topic_backs_off_and_news_end_that() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.add_topic(&topic("typo"), lab.now);
+    for (round, (least_ms, most_ms)) in [(0, (80, 119)), (1, (160, 239)), (2, (320, 479)), (3, (640, 959)), (4, (800, 1000))] {
+        lab.now = lab.now + Duration::from_secs(1);
+        lab.machine.request_update(UpdateReason::NewTopic);
+        let mut topics = orders(5);
+        topics.push(topic_error("typo", 3));
+        lab.exchange(topics);
+        let (least, most) = lab.waits();
+        assert!(least >= ms(least_ms) && most <= ms(most_ms), "{round}: {least:?} {most:?}");
+    }
+    lab.exchange(orders(6));
+    let (least, most) = (lab.machine.request_update(UpdateReason::NewTopic), lab.waits().1);
+    assert!(most <= ms(119), "a higher epoch is progress: {least:?} {most:?}");
+}
+
+#[test]
+fn a_topic_is_forgotten_only_while_an_answer_is_processed_and_only_at_its_exact_age() {
+    for (idle_ms, kept) in [(4_999, true), (5_000, false)] {
+        let mut lab = Machine::settled(&[("metadata.max.idle.ms", "5000")]);
+        lab.now = START + ms(idle_ms);
+        lab.machine.request_update(UpdateReason::Disconnect);
+        lab.exchange(orders(5));
+        assert_eq!(lab.machine.snapshot().topic(&topic("orders")).is_some(), kept, "after {idle_ms} ms");
+    }
+    let mut lab = Machine::new(&[("metadata.max.idle.ms", "5000")]);
+    lab.machine.add_topic(&topic("orders"), lab.now);
+    lab.now = START + ms(60_000);
+    lab.exchange(orders(5));
+    assert!(lab.machine.snapshot().topic(&topic("orders")).is_some(), "never before its first answer");
+}
+
+#[test]
+fn an_empty_broker_list_is_a_failed_attempt() {
+    let mut lab = Machine::settled(&[]);
+    lab.machine.request_update(UpdateReason::Disconnect);
+    let request = lab.machine.next_request(lab.now);
+    assert!(matches!(lab.accept(&request, answer(0, Vec::new())), Accepted::Empty));
+    assert!(lab.machine.snapshot().topic(&topic("orders")).is_some());
+    assert!(lab.machine.next_request(lab.now).full, "still wanted");
+}
+
+#[test]
+fn a_broker_may_ask_for_a_rebootstrap_and_nothing_else_counts_then() {
+    let mut lab = Machine::settled(&[]);
+    let request = lab.machine.next_request(lab.now);
+    let told = MetadataAnswer { error: crate::kafka::wire::error::ErrorCode::from_wire(129), ..answer(2, Vec::new()) };
+    let before = lab.machine.update_version();
+    assert!(matches!(lab.accept(&request, told), Accepted::RebootstrapRequired));
+    assert_eq!(lab.machine.update_version(), before);
+}

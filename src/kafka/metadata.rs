@@ -1,0 +1,253 @@
+//! What a client believes of the cluster: an immutable snapshot, and the cell that publishes it.
+//!
+//! Reading takes no lock; a snapshot is replaced as a whole, so no reader sees half of an update. Not here: when to ask for a new one
+//! and whether to believe it (`core::metadata`). Java's counterparts: `MetadataSnapshot`, `Cluster`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use tokio::sync::watch;
+
+use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName, TopicPartition, UpdateVersion};
+use crate::kafka::wire::error::ErrorCode;
+
+/// The cluster as one client knows it.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The client's count of updates when this one was made.
+    pub update_version: UpdateVersion,
+    /// Nodes, shuffled: clients differ in whom they ask first.
+    pub nodes: Vec<(BrokerId, HostPort)>,
+    /// The cluster's id.
+    pub cluster_id: Option<Arc<str>>,
+    /// The controller, as a broker tells it.
+    pub controller: Option<BrokerId>,
+    /// Made from the bootstrap list: no topics, nodes with negative ids.
+    pub is_bootstrap: bool,
+    topics: HashMap<TopicName, Arc<TopicView>>,
+}
+
+/// One topic in a [`Snapshot`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicView {
+    /// Its id, where brokers gave one.
+    pub id: Option<TopicId>,
+    /// Whether it is internal.
+    pub internal: bool,
+    /// Its partitions, by index.
+    pub partitions: Vec<PartitionView>,
+    /// Indexes (in Kafka's sense) of the partitions whose leader is known.
+    pub available: Vec<PartitionIndex>,
+}
+
+/// One partition in a [`TopicView`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionView {
+    /// Its index.
+    pub index: PartitionIndex,
+    /// Error of the answer that it came with.
+    pub error: Option<ErrorCode>,
+    /// The leader that was named, known to be up or not.
+    pub named_leader: Option<BrokerId>,
+    /// The leader's epoch, where it can be trusted.
+    pub epoch: Option<LeaderEpoch>,
+    /// All replicas.
+    pub replicas: Arc<[BrokerId]>,
+    /// Those in sync.
+    pub isr: Arc<[BrokerId]>,
+    /// Those that are down.
+    pub offline: Arc<[BrokerId]>,
+}
+
+impl TopicView {
+    /// How many partitions there are; leaderless ones count.
+    #[must_use]
+    pub fn partition_count(&self) -> u32 {
+        u32::try_from(self.partitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A partition by index.
+    #[must_use]
+    pub fn partition(&self, index: PartitionIndex) -> Option<&PartitionView> {
+        let position = usize::try_from(index.0).ok()?;
+        // Dense in practice; a hole is left only by a stale answer to a partition that was not cached.
+        match self.partitions.get(position) {
+            Some(partition) if partition.index == index => Some(partition),
+            _ => self.partitions.binary_search_by_key(&index, |partition| partition.index).ok().map(|found| &self.partitions[found]),
+        }
+    }
+}
+
+impl Snapshot {
+    /// The snapshot of a client that has asked nobody yet: the bootstrap list under ids -1, -2, ... in configured order.
+    #[must_use]
+    pub fn bootstrap(addresses: &[HostPort], update_version: UpdateVersion) -> Self {
+        let nodes = (1..).zip(addresses).map(|(number, address)| (BrokerId(-number), address.clone())).collect();
+        Self { update_version, nodes, is_bootstrap: true, ..Self::default() }
+    }
+
+    /// A snapshot from its parts; partitions whose leader is not among `nodes` have no known leader.
+    #[must_use]
+    pub fn new(
+        update_version: UpdateVersion,
+        nodes: Vec<(BrokerId, HostPort)>,
+        cluster_id: Option<Arc<str>>,
+        controller: Option<BrokerId>,
+        mut topics: HashMap<TopicName, Arc<TopicView>>,
+    ) -> Self {
+        for topic in topics.values_mut() {
+            let available = available_partitions(&topic.partitions, &nodes);
+            if available != topic.available {
+                Arc::make_mut(topic).available = available;
+            }
+        }
+        Self { update_version, nodes, cluster_id, controller, is_bootstrap: false, topics }
+    }
+
+    /// A topic, if it is known.
+    #[must_use]
+    pub fn topic(&self, name: &TopicName) -> Option<&Arc<TopicView>> {
+        self.topics.get(name)
+    }
+
+    /// All topics.
+    #[must_use]
+    pub fn topics(&self) -> &HashMap<TopicName, Arc<TopicView>> {
+        &self.topics
+    }
+
+    /// How many partitions a topic has; `None` if it is unknown.
+    #[must_use]
+    pub fn partition_count(&self, name: &TopicName) -> Option<u32> {
+        self.topic(name).map(|topic| topic.partition_count())
+    }
+
+    /// Where a node is.
+    #[must_use]
+    pub fn address_of(&self, node: BrokerId) -> Option<&HostPort> {
+        self.nodes.iter().find(|(id, _)| *id == node).map(|(_, address)| address)
+    }
+
+    /// The leader of a partition and its epoch, if the leader is known to be up.
+    #[must_use]
+    pub fn leader(&self, name: &TopicName, index: PartitionIndex) -> Option<(BrokerId, Option<LeaderEpoch>)> {
+        let partition = self.topic(name)?.partition(index)?;
+        let leader = partition.named_leader?;
+        self.address_of(leader).map(|_| (leader, partition.epoch))
+    }
+}
+
+fn available_partitions(partitions: &[PartitionView], nodes: &[(BrokerId, HostPort)]) -> Vec<PartitionIndex> {
+    let is_up = |leader: BrokerId| nodes.iter().any(|(id, _)| *id == leader);
+    partitions.iter().filter(|partition| partition.named_leader.is_some_and(is_up)).map(|partition| partition.index).collect()
+}
+
+/// What differs between two snapshots, for whoever watches a client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SnapshotChanges {
+    /// Topic, partition count before, now; 0 stands for unknown.
+    pub partition_counts: Vec<(TopicName, u32, u32)>,
+    /// Partitions with another leader or epoch.
+    pub leaders: Vec<LeaderChange>,
+}
+
+/// Another leader or epoch than before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeaderChange {
+    /// Of which partition.
+    pub partition: TopicPartition,
+    /// Known leader before.
+    pub from: Option<BrokerId>,
+    /// Known leader now.
+    pub to: Option<BrokerId>,
+    /// Epoch now.
+    pub epoch: Option<LeaderEpoch>,
+}
+
+impl SnapshotChanges {
+    /// Compares two snapshots topic by topic. A topic that the newer shares with the older costs one pointer comparison, unless nodes
+    /// came or went.
+    #[must_use]
+    pub fn between(old: &Snapshot, new: &Snapshot) -> Self {
+        let mut changes = Self::default();
+        for (name, topic) in &new.topics {
+            match old.topic(name) {
+                Some(before) if Arc::ptr_eq(before, topic) => {}
+                before => changes.compare_topic(name, before.map(|before| (old, &**before)), (new, topic)),
+            }
+        }
+        for (name, before) in old.topics.iter().filter(|(name, _)| !new.topics.contains_key(*name)) {
+            changes.partition_counts.push((name.clone(), before.partition_count(), 0));
+        }
+        changes
+    }
+
+    fn compare_topic(&mut self, name: &TopicName, old: Option<(&Snapshot, &TopicView)>, new: (&Snapshot, &TopicView)) {
+        let count_before = old.map_or(0, |(_, topic)| topic.partition_count());
+        if count_before != new.1.partition_count() {
+            self.partition_counts.push((name.clone(), count_before, new.1.partition_count()));
+        }
+        for partition in &new.1.partitions {
+            let known = |(snapshot, topic): (&Snapshot, &TopicView)| {
+                let view = topic.partition(partition.index)?;
+                Some((view.named_leader.filter(|leader| snapshot.address_of(*leader).is_some()), view.epoch))
+            };
+            let before = old.and_then(known);
+            let (leader, epoch) = known(new).unwrap_or((None, None));
+            if before != Some((leader, epoch)) {
+                let partition = TopicPartition { topic: name.clone(), partition: partition.index };
+                self.leaders.push(LeaderChange { partition, from: before.and_then(|(leader, _)| leader), to: leader, epoch });
+            }
+        }
+    }
+}
+
+/// Publishes snapshots: wait-free reads, and a version that waiters can wait on.
+///
+/// Invariant: the snapshot is stored before the version rises. A waiter that reads the version, then looks into the snapshot, then waits for a
+/// higher version misses nothing.
+#[derive(Debug)]
+pub struct SnapshotCell {
+    current: ArcSwap<Snapshot>,
+    version: watch::Sender<UpdateVersion>,
+}
+
+impl SnapshotCell {
+    /// A cell that holds `snapshot`.
+    #[must_use]
+    pub fn new(snapshot: Snapshot) -> Self {
+        let (version, _) = watch::channel(snapshot.update_version);
+        Self { current: ArcSwap::from_pointee(snapshot), version }
+    }
+
+    /// The current snapshot. Not to be kept across an await: take [`SnapshotCell::load_full`] for that.
+    #[must_use]
+    pub fn load(&self) -> Guard<Arc<Snapshot>> {
+        self.current.load()
+    }
+
+    /// The current snapshot, to keep.
+    #[must_use]
+    pub fn load_full(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Replaces the snapshot and wakes all waiters.
+    pub fn publish(&self, snapshot: Arc<Snapshot>) {
+        let version = snapshot.update_version;
+        self.current.store(snapshot);
+        self.version.send_replace(version);
+    }
+
+    /// Replaces the snapshot without waking anybody, as the Java client does when it goes back to its bootstrap list.
+    pub fn publish_silently(&self, snapshot: Arc<Snapshot>) {
+        self.current.store(snapshot);
+    }
+
+    /// Watches the version.
+    #[must_use]
+    pub fn watch(&self) -> watch::Receiver<UpdateVersion> {
+        self.version.subscribe()
+    }
+}

@@ -1,0 +1,247 @@
+//! The driver of one producer: moves bytes and timers for its core, in one task.
+//!
+//! A pass takes what every socket has, lets the core decide, and writes what it wants written. No decision of the protocol is made here. One task
+//! per client, whatever the number of its connections; read buffers are shared per thread and no idle connection holds one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use crate::clock::Moment;
+use crate::ids::BrokerId;
+use crate::kafka::core::connections::{ConnectAttempt, ConnectionId};
+use crate::kafka::core::output::{Action, Output};
+use crate::kafka::net::connector::Connector;
+use crate::kafka::net::shared::Shared;
+use crate::kafka::wire::frame::{FrameReader, WireError};
+
+/// Bytes taken from a socket at once.
+const READ_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static READ_BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+/// What the network did, to be told to the core under one lock.
+enum News {
+    Connected(BrokerId, ConnectionId),
+    ConnectFailed(BrokerId, ConnectionId),
+    Disconnected(BrokerId, ConnectionId),
+    Written(BrokerId, ConnectionId),
+    Frame(BrokerId, ConnectionId, Bytes),
+    Malformed(BrokerId, ConnectionId),
+}
+
+/// One connection or attempt.
+struct Link<S> {
+    id: ConnectionId,
+    node: BrokerId,
+    state: LinkState<S>,
+    is_over: bool,
+}
+
+type Connecting<S> = Pin<Box<dyn Future<Output = io::Result<S>> + Send>>;
+
+enum LinkState<S> {
+    Connecting(Connecting<S>),
+    Open { stream: S, reader: FrameReader, outgoing: VecDeque<Bytes> },
+}
+
+/// Moves one client.
+pub(super) struct Driver<C: Connector> {
+    shared: Arc<Shared>,
+    connector: C,
+    links: Vec<Link<C::Stream>>,
+    timer: Option<Pin<Box<Sleep>>>,
+    timer_at: Option<Moment>,
+}
+
+impl<C: Connector> Driver<C> {
+    pub(super) fn new(shared: Arc<Shared>, connector: C) -> Self {
+        Self { shared, connector, links: Vec::new(), timer: None, timer_at: None }
+    }
+
+    /// Runs until the client is closed.
+    pub(super) async fn run(mut self) {
+        poll_fn(|context| self.poll(context)).await;
+        self.shared.finished.cancel();
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            self.shared.register(context.waker());
+            let mut news = Vec::new();
+            for link in &mut self.links {
+                link.poll(context, &mut news);
+            }
+            self.links.retain(|link| !link.is_over);
+            let (output, next, is_done) = self.decide(news);
+            let must_go_on = !output.actions.is_empty();
+            self.shared.tell(output, |actions| perform(&self.connector, &mut self.links, actions));
+            if is_done {
+                return Poll::Ready(());
+            }
+            if !must_go_on && self.wait_until(next, context).is_pending() && !self.shared.is_woken() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Tells the core what happened and lets it decide.
+    fn decide(&mut self, news: Vec<News>) -> (Output, Option<Moment>, bool) {
+        let now = self.shared.clock.now();
+        let mut core = self.shared.core();
+        for item in news {
+            match item {
+                News::Connected(node, id) => core.on_connected(node, id, now),
+                News::ConnectFailed(node, id) => core.on_connect_failed(node, id, now),
+                News::Disconnected(node, id) => core.on_disconnected(node, id, now),
+                News::Written(node, id) => core.on_written(node, id, now),
+                News::Frame(node, id, frame) => core.on_frame(node, id, frame, now),
+                News::Malformed(node, id) => core.on_malformed(node, id, now),
+            }
+        }
+        let next = core.turn(now);
+        let is_done = core.is_closing() && (core.is_drained() || self.shared.is_close_overdue(now));
+        if is_done {
+            core.shut_down(now);
+        }
+        (core.take_output(), next, is_done)
+    }
+
+    fn wait_until(&mut self, at: Option<Moment>, context: &mut Context<'_>) -> Poll<()> {
+        let at = match (at, self.shared.close_deadline()) {
+            (Some(at), Some(deadline)) => Some(at.min(deadline)),
+            (at, deadline) => at.or(deadline),
+        };
+        let Some(at) = at else {
+            self.timer_at = None;
+            return Poll::Pending;
+        };
+        let deadline = self.shared.clock.instant_of(at);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if self.timer_at != Some(at) {
+            timer.as_mut().reset(deadline);
+            self.timer_at = Some(at);
+        }
+        let result = timer.as_mut().poll(context);
+        if result.is_ready() {
+            self.timer_at = None;
+        }
+        result
+    }
+}
+
+fn perform<C: Connector>(connector: &C, links: &mut Vec<Link<C::Stream>>, actions: Vec<Action>) {
+    for action in actions {
+        match action {
+            Action::Connect(ConnectAttempt { id, node, address, attempt }) => {
+                let connecting = Box::pin(connector.connect(address, attempt));
+                links.push(Link { id, node, state: LinkState::Connecting(connecting), is_over: false });
+            }
+            Action::Write { connection, frame } => {
+                let link = links.iter_mut().find(|link| link.id == connection);
+                if let Some(Link { state: LinkState::Open { outgoing, .. }, .. }) = link {
+                    outgoing.push_back(frame);
+                }
+            }
+            Action::Close { connection } => links.retain(|link| link.id != connection),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
+    fn poll(&mut self, context: &mut Context<'_>, news: &mut Vec<News>) {
+        let (node, id) = (self.node, self.id);
+        if let LinkState::Connecting(connecting) = &mut self.state {
+            match connecting.as_mut().poll(context) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(stream)) => {
+                    self.state = LinkState::Open { stream, reader: FrameReader::default(), outgoing: VecDeque::new() };
+                    news.push(News::Connected(node, id));
+                }
+                Poll::Ready(Err(_)) => {
+                    self.is_over = true;
+                    news.push(News::ConnectFailed(node, id));
+                    return;
+                }
+            }
+        }
+        let LinkState::Open { stream, reader, outgoing } = &mut self.state else { return };
+        let result = poll_write(stream, outgoing, context, |_| news.push(News::Written(node, id)))
+            .and_then(|()| poll_read(stream, reader, context, |frame| news.push(News::Frame(node, id, frame))));
+        match result {
+            Ok(()) => {}
+            Err(LinkEnd::Lost) => {
+                self.is_over = true;
+                news.push(News::Disconnected(node, id));
+            }
+            Err(LinkEnd::Malformed) => news.push(News::Malformed(node, id)),
+        }
+    }
+}
+
+enum LinkEnd {
+    Lost,
+    Malformed,
+}
+
+fn poll_write<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    outgoing: &mut VecDeque<Bytes>,
+    context: &mut Context<'_>,
+    mut written: impl FnMut(()),
+) -> Result<(), LinkEnd> {
+    while let Some(frame) = outgoing.front_mut() {
+        match Pin::new(&mut *stream).poll_write(context, frame) {
+            Poll::Pending => return Ok(()),
+            Poll::Ready(Ok(0) | Err(_)) => return Err(LinkEnd::Lost),
+            Poll::Ready(Ok(bytes)) => {
+                frame.advance(bytes);
+                if frame.is_empty() {
+                    outgoing.pop_front();
+                    written(());
+                }
+            }
+        }
+    }
+    match Pin::new(stream).poll_flush(context) {
+        Poll::Ready(Err(_)) => Err(LinkEnd::Lost),
+        _ => Ok(()),
+    }
+}
+
+fn poll_read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    reader: &mut FrameReader,
+    context: &mut Context<'_>,
+    mut frame: impl FnMut(Bytes),
+) -> Result<(), LinkEnd> {
+    READ_BUFFER.with_borrow_mut(|buffer| {
+        loop {
+            let mut chunk = ReadBuf::new(buffer);
+            match Pin::new(&mut *stream).poll_read(context, &mut chunk) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Err(_)) => return Err(LinkEnd::Lost),
+                Poll::Ready(Ok(())) if chunk.filled().is_empty() => return Err(LinkEnd::Lost),
+                Poll::Ready(Ok(())) => reader.push(chunk.filled()),
+            }
+            loop {
+                match reader.next_frame() {
+                    Ok(Some(bytes)) => frame(bytes),
+                    Ok(None) => break,
+                    Err(WireError::FrameLength(_)) => return Err(LinkEnd::Malformed),
+                    Err(_) => return Err(LinkEnd::Malformed),
+                }
+            }
+        }
+    })
+}
