@@ -1,6 +1,7 @@
 //! Streams of facts made by hand, for tests of everything that reads facts.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
 use crate::record::fact::{Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RunStarted, Stamped, StepOutcome, Totals};
@@ -46,14 +47,6 @@ impl Sample {
 
     pub(crate) fn at(mut self, time_ms: i64, fact: Fact) -> Self {
         self.facts.push(Stamped { time_us: time_ms * 1000, worker: 0, fact });
-        self
-    }
-
-    /// Changes the plan's run as it is told by the first fact.
-    pub(crate) fn run(mut self, change: impl FnOnce(&mut RunStarted)) -> Self {
-        if let Some(Stamped { fact: Fact::RunStarted(run), .. }) = self.facts.first_mut() {
-            change(run);
-        }
         self
     }
 
@@ -133,9 +126,14 @@ impl Sample {
     }
 
     pub(crate) fn second(self, group: &str, second: i64, change: impl FnOnce(&mut GroupSecond)) -> Self {
-        let mut latency = LatencyHistogram::new();
-        latency.record_n(2_000, 99);
-        latency.record(3_000);
+        // Made once: histograms are slow without optimization.
+        static LATENCY: OnceLock<String> = OnceLock::new();
+        let latency = LATENCY.get_or_init(|| {
+            let mut latency = LatencyHistogram::new();
+            latency.record_n(2_000, 99);
+            latency.record(3_000);
+            latency.encode().unwrap()
+        });
         let mut figures = GroupSecond {
             group: group.to_owned(),
             second,
@@ -146,17 +144,19 @@ impl Sample {
             partitions_used_max: 6,
             ..GroupSecond::default()
         };
-        figures.put_histogram("response_ok", &latency).unwrap();
-        figures.put_histogram("service_ok", &latency).unwrap();
+        for name in ["response_ok", "service_ok"] {
+            figures.histograms.insert(name.to_owned(), latency.clone());
+            figures.histogram_max_us.insert(name.to_owned(), 3_000);
+        }
         change(&mut figures);
         self.at((second + 1) * 1000, Fact::Second(Box::new(figures)))
     }
 
     /// Seconds of a generator that is 1 ms late and uses a tenth of a core.
     pub(crate) fn generator(mut self, from: i64, until: i64, lateness_us: u64) -> Self {
+        let mut lateness = LatencyHistogram::new();
+        lateness.record_n(lateness_us, 100);
         for second in from..until {
-            let mut lateness = LatencyHistogram::new();
-            lateness.record_n(lateness_us, 100);
             let mut figures = GeneratorSecond {
                 second,
                 cpu_us_total: u64::try_from((second + 10) * 100_000).unwrap(),
