@@ -95,8 +95,17 @@ fn counted(before: &str, count: usize, noun: &str) -> String {
 
 fn show_plan(file: &Path, json: bool, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     match plan::load(file) {
-        Ok(checked) if json => writeln!(out, "{:#}", show::json(&checked.plan))?,
-        Ok(checked) => write!(out, "{}", show::text(&checked.plan))?,
+        Ok(checked) if json => {
+            let mut value = show::json(&checked.plan);
+            value["warnings"] = checked.warnings.lines().into();
+            writeln!(out, "{value:#}")?;
+        }
+        Ok(checked) => {
+            write!(out, "{}", show::text(&checked.plan))?;
+            if !checked.warnings.is_empty() {
+                writeln!(out, "\n{}", checked.warnings.render(colour))?;
+            }
+        }
         Err(error) => {
             writeln!(out, "{}", error.render(colour))?;
             return Ok(Exit::Usage);

@@ -128,6 +128,8 @@ fn whole_plan() {
         ("warmup = \"5s\"", "warmup = \"5\""),
         ("warmup = \"5s\"", "warmup = \"25h\""),
         ("warmup = \"5s\"", "warm-up = \"5s\""),
+        ("warmup = \"5s\"", "steady = \"0s\""),
+        ("warmup = \"5s\"", "recovery = \"0s\""),
     ]));
 }
 

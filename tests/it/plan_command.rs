@@ -60,6 +60,18 @@ fn show_of_a_broken_plan_says_why() {
 }
 
 #[test]
+fn show_has_the_warnings_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let warned = written(folder.path(), "warned.toml", &format!("{SOUND}config = {{ \"compression.type\" = \"lz4\" }}\n"));
+    let file = warned.to_str().unwrap();
+    let (code, out) = chaos_plan(&["show", file]);
+    assert!(code == 0 && out.contains("warning: the native producer does not honour `compression.type` yet"), "{out}");
+    let (code, out) = chaos_plan(&["show", "--json", file]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && value["warnings"].as_array().is_some_and(|warnings| warnings.len() == 1), "{out}");
+}
+
+#[test]
 fn list_has_each_plan_with_what_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     assert!(chaos_plan(&["list", "--dir", folder.path().to_str().unwrap()]).1.starts_with("no plans in "));

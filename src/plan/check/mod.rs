@@ -14,10 +14,13 @@ mod targets;
 mod topics;
 mod words;
 
+use std::time::Duration;
+
 use toml::de::DeTable;
 
 use super::grammar::{CLUSTER, PHASES};
-use super::model::{Phases, Plan, PlanSource};
+use super::model::{Phases, Plan, PlanSource, Step};
+use super::problem::Problem;
 use super::raw::Fields;
 
 use scene::Scene;
@@ -43,14 +46,23 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         cluster: cluster.spec,
         topics,
         producers,
-        phases: phases(&phase_fields),
+        phases: phases(&phase_fields, &steps),
         steps,
         expectations,
         source,
     }
 }
 
-fn phases(fields: &Fields<'_>) -> Phases {
-    let length = |key| fields.duration(key).unwrap_or_default();
-    Phases { warmup: length("warmup"), steady: length("steady"), recovery: length("recovery") }
+fn phases(fields: &Fields<'_>, steps: &[Step]) -> Phases {
+    let length = |key| fields.duration(key);
+    let (warmup, steady, recovery) = (length("warmup"), length("steady"), length("recovery"));
+    if steady == Some(Duration::ZERO) {
+        let problem = Problem::warning(fields.span_of("steady"), "without `steady` there is no baseline to hold anything against");
+        fields.problems.push(problem.hint("a few seconds are enough, such as `steady = \"10s\"`"));
+    }
+    if recovery == Some(Duration::ZERO) && !steps.is_empty() {
+        let problem = Problem::warning(fields.span_of("recovery"), "without `recovery` nobody sees what the last step did");
+        fields.problems.push(problem.hint("a killed broker is noticed after 9 s: `recovery = \"15s\"` or more"));
+    }
+    Phases { warmup: warmup.unwrap_or_default(), steady: steady.unwrap_or_default(), recovery: recovery.unwrap_or_default() }
 }
