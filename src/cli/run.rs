@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Exit, Globals};
 use crate::clock::Clock;
 use crate::plan;
-use crate::run::stop::Stop;
+use crate::run::Stop;
 use crate::run::{Ended, Request};
 use crate::ui::{Screen, Style};
 

@@ -11,12 +11,14 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::RunError;
-use super::live::Live;
 use super::narrate::Narrator;
 use super::stop::{Stop, StopCause};
+use crate::analyze::Analysis;
+use crate::analyze::findings::{Findings, Verdict};
+use crate::analyze::live::Live;
 use crate::record::error::RecordError;
 use crate::record::fact::Stamped;
-use crate::record::files::Files;
+use crate::record::files::{Files, RECOVERY, write_recovery};
 use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
 use crate::ui::Screen;
@@ -36,9 +38,18 @@ pub(super) struct Intake {
 
 /// What the reader made of the facts.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub struct Taken {
     /// Where the results are.
-    pub(super) folder: RunFolder,
+    pub folder: RunFolder,
+    /// What they say.
+    pub findings: Findings,
+}
+
+impl Taken {
+    /// Whether something failed that the brokers' logs may explain.
+    pub(super) fn is_failure(&self) -> bool {
+        !matches!(self.findings.verdict, Verdict::Pass | Verdict::Interrupted)
+    }
 }
 
 impl Intake {
@@ -50,7 +61,7 @@ impl Intake {
         let files = Files::create(&folder)?;
         let ended = CancellationToken::new();
         let (tx, outcome) = oneshot::channel();
-        let reader = Reader { folder, files, source, screen, stop, narrator: Narrator::default(), live: Live::default(), failure: None };
+        let reader = Reader { folder, files, source, screen, stop, narrator: Narrator::default(), live: Live::default(), analysis: Analysis::new(), stretches: 0, failure: None };
         // Timers and the stream are all that this runtime has to serve.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(RunError::Thread)?;
         let until = ended.clone();
@@ -85,6 +96,9 @@ struct Reader {
     stop: Stop,
     narrator: Narrator,
     live: Live,
+    analysis: Analysis,
+    /// How many stretches the table of outages was last written from.
+    stretches: usize,
     /// The first file error. Facts are still read then, so that nobody's stream fills up, but nothing is written.
     failure: Option<RecordError>,
 }
@@ -102,7 +116,7 @@ impl Reader {
                     draws += 1;
                     self.screen.groups(self.live.groups());
                     if draws % DRAWS_PER_FLUSH == 0 {
-                        self.attempt(|reader| reader.files.tick());
+                        self.attempt(Self::flush);
                     }
                 }
                 fact = self.source.next() => match fact {
@@ -114,19 +128,39 @@ impl Reader {
         while let Some(fact) = self.source.try_next() {
             self.take(&fact);
         }
-        self.attempt(|reader| reader.files.tick());
+        let findings = self.analysis.finish();
+        self.attempt(|reader| reader.complete(&findings));
         match self.failure {
             Some(failure) => Err(failure),
-            None => Ok(Taken { folder: self.folder }),
+            None => Ok(Taken { folder: self.folder, findings }),
         }
     }
 
     fn take(&mut self, fact: &Stamped) {
         self.attempt(|reader| reader.files.write(fact));
-        self.live.fold(fact);
-        if let Some((tone, line)) = self.narrator.line(fact) {
+        self.analysis.fold(fact);
+        let recovered = self.live.fold(fact);
+        let line = self.narrator.line(fact);
+        let recovery = recovered.and_then(|recovered| self.narrator.recovered(fact.time_us, &recovered));
+        for (tone, line) in line.into_iter().chain(recovery) {
             self.screen.note(tone, &line);
         }
+    }
+
+    /// Brings what is known to disk.
+    fn flush(&mut self) -> Result<(), RecordError> {
+        let stretches = self.analysis.stretches();
+        if stretches != self.stretches {
+            self.stretches = stretches;
+            write_recovery(&self.folder.file(RECOVERY), &self.analysis.recovery_rows(false))?;
+        }
+        self.files.tick()
+    }
+
+    /// Writes what is known only at the end.
+    fn complete(&mut self, findings: &Findings) -> Result<(), RecordError> {
+        write_recovery(&self.folder.file(RECOVERY), &self.analysis.recovery_rows(true))?;
+        self.files.tick()
     }
 
     /// Does something with the files, unless they failed before. A failure stops the run: its results would have holes.

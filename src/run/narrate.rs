@@ -1,23 +1,18 @@
 //! Facts as lines for the screen: steps as they happen, remarks, and when a group has recovered. Pure.
 //!
-//! Not here: what outages there were (`analyze`); a line says what is seen while the run goes, at the accuracy of a screen.
+//! Not here: when a group has recovered or what outages there were (`analyze`).
 
 use std::collections::BTreeMap;
 
+use crate::analyze::live::Recovered;
 use crate::ids::{BrokerId, StepNumber};
 use crate::record::fact::{Fact, Stamped, StepOutcome};
 use crate::ui::colour::Tone;
-
-/// Steps that take something away from clients; a recovery is counted from the last of them.
-const HURTING: [&str; 5] = ["kill", "stop", "pause", "disconnect", "delete-topic"];
 
 /// Remembers what a line needs of the facts before it.
 #[derive(Debug, Default)]
 pub(super) struct Narrator {
     steps: BTreeMap<StepNumber, KnownStep>,
-    /// The last step that hurt: when it was requested, and what it was.
-    hurt: Option<(i64, String)>,
-    groups: BTreeMap<String, GroupState>,
 }
 
 #[derive(Debug)]
@@ -26,14 +21,6 @@ struct KnownStep {
     what: String,
     requested_us: i64,
     acknowledged_us: Option<i64>,
-}
-
-/// Whether a group is without service somewhere.
-#[derive(Debug, Default)]
-struct GroupState {
-    is_stalled: bool,
-    /// The latest end of a gap since it stalled.
-    last_gap_end_us: Option<i64>,
 }
 
 impl Narrator {
@@ -46,9 +33,6 @@ impl Narrator {
                 let what = what.trim_end().to_owned();
                 let role = if *was_controller == Some(true) { " (active controller)" } else { "" };
                 let line = format!("step {step}: {what}{role} requested");
-                if HURTING.contains(&action.as_str()) {
-                    self.hurt = Some((time_us, what.clone()));
-                }
                 self.steps.insert(*step, KnownStep { what, requested_us: time_us, acknowledged_us: None });
                 Some((Tone::Step, at(time_us, &line)))
             }
@@ -70,14 +54,6 @@ impl Narrator {
                 Some((Tone::Warning, format!("{group}: {}", warnings.join("; "))))
             }
             Fact::FactsLost { count } => Some((Tone::Bad, at(time_us, &format!("{count} facts did not fit into the stream and are lost")))),
-            Fact::Gap { group, first_ok_us: Some(end_us), .. } => {
-                let state = self.groups.entry(group.clone()).or_default();
-                state.last_gap_end_us = state.last_gap_end_us.max(Some(*end_us));
-                None
-            }
-            Fact::Second(second) => {
-                self.recovered(&second.group, second.stalled_pairs, time_us).map(|line| (Tone::Good, at(time_us, &line)))
-            }
             _ => None,
         }
     }
@@ -95,21 +71,13 @@ impl Narrator {
         Some((tone, format!("step {step}: {what} {ended}: {detail}")))
     }
 
-    /// Follows a group's stalls by its seconds; a line when the last of them is over.
-    fn recovered(&mut self, group: &str, stalled_pairs: u64, time_us: i64) -> Option<String> {
-        let state = self.groups.entry(group.to_owned()).or_default();
-        if stalled_pairs > 0 {
-            if !state.is_stalled {
-                *state = GroupState { is_stalled: true, last_gap_end_us: None };
-            }
-            return None;
-        }
-        if !std::mem::take(&mut state.is_stalled) {
-            return None;
-        }
-        let end_us = state.last_gap_end_us.take().unwrap_or(time_us);
-        let (hurt_us, what) = self.hurt.as_ref()?;
-        Some(format!("{group}: recovered {} after {what}", seconds(end_us - hurt_us)))
+    /// The line that a group's recovery is worth.
+    pub(super) fn recovered(&self, time_us: i64, recovered: &Recovered) -> Option<(Tone, String)> {
+        let (step, _) = recovered.step.as_ref()?;
+        let what = &self.steps.get(step)?.what;
+        let after = seconds(recovered.since_request_us?);
+        let line = format!("{}: recovered {after} after {what} (longest stall {})", recovered.group, seconds(recovered.longest_us));
+        Some((Tone::Good, at(time_us, &line)))
     }
 }
 
@@ -142,8 +110,6 @@ fn seconds(span_us: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{PartitionIndex, ProducerIndex};
-    use crate::record::fact::GroupSecond;
 
     fn told(narrator: &mut Narrator, time_ms: i64, fact: Fact) -> Option<String> {
         narrator.line(&Stamped { time_us: time_ms * 1_000, worker: 0, fact }).map(|(_, line)| line.trim_start().to_owned())
@@ -158,23 +124,6 @@ mod tests {
             target: target.into(),
             nodes: vec![BrokerId(node)],
             was_controller: Some(was_controller),
-        }
-    }
-
-    fn second(stalled_pairs: u64) -> Fact {
-        Fact::Second(Box::new(GroupSecond { group: "steady".into(), stalled_pairs, ..GroupSecond::default() }))
-    }
-
-    fn gap_until(end_ms: i64) -> Fact {
-        Fact::Gap {
-            group: "steady".into(),
-            producer: ProducerIndex(0),
-            topic: "orders".into(),
-            partition: PartitionIndex(0),
-            last_ok_us: None,
-            first_due_us: 0,
-            first_error_us: None,
-            first_ok_us: Some(end_ms * 1_000),
         }
     }
 
@@ -199,23 +148,20 @@ mod tests {
     }
 
     #[test]
-    fn a_group_recovers_once_from_the_last_fault_before() {
+    fn a_recovery_names_the_step_that_it_is_from() {
         let narrator = &mut Narrator::default();
         told(narrator, 10_000, kill(1, "leader-of(orders/0)", 2, false));
-        assert_eq!(told(narrator, 11_000, second(300)), None);
-        assert_eq!(told(narrator, 18_000, second(4)), None);
-        assert_eq!(told(narrator, 18_900, gap_until(18_900)), None);
-        assert_eq!(told(narrator, 19_100, gap_until(19_100)), None);
-        let recovered = "20.0 s  steady: recovered 9.1 s after kill leader-of(orders/0) (node 2)";
-        assert_eq!(told(narrator, 20_000, second(0)).unwrap(), recovered);
-        assert_eq!(told(narrator, 21_000, second(0)), None);
-    }
-
-    #[test]
-    fn a_stall_without_a_fault_is_no_recovery_from_one() {
-        let narrator = &mut Narrator::default();
-        told(narrator, 1_000, second(2));
-        assert_eq!(told(narrator, 2_000, second(0)), None);
+        let mut recovered = Recovered {
+            group: "steady".into(),
+            step: Some((StepNumber(1), "kill".into())),
+            since_request_us: Some(9_100_000),
+            stretches: 300,
+            longest_us: 9_050_000,
+        };
+        let (_, line) = narrator.recovered(20_000_000, &recovered).unwrap();
+        assert_eq!(line, " 20.0 s  steady: recovered 9.1 s after kill leader-of(orders/0) (node 2) (longest stall 9.1 s)");
+        recovered.step = None;
+        assert_eq!(narrator.recovered(20_000_000, &recovered), None, "a stall without a fault is no recovery from one");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::load::GroupWithEngine;
 use super::{RunError, machine};
 use crate::cluster::{DockerCluster, RunId};
 use crate::engine::Engine;
-use crate::engine::native::Native;
+use crate::engine::native::NativeEngine;
 use crate::plan::model::{EngineKind, Plan};
 use crate::record::fact::{Fact, GroupInfo, RunStarted};
 
@@ -17,7 +17,7 @@ use crate::record::fact::{Fact, GroupInfo, RunStarted};
 /// # Errors
 /// A group could not be started with its configuration.
 pub(super) fn groups(plan: &Plan) -> Result<(Vec<GroupWithEngine<'_>>, Vec<String>), RunError> {
-    let native: Arc<dyn Engine> = Arc::new(Native);
+    let native: Arc<dyn Engine> = Arc::new(NativeEngine);
     let mut groups = Vec::with_capacity(plan.producers.len());
     let mut warnings = Vec::new();
     for group in &plan.producers {

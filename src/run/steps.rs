@@ -1,37 +1,25 @@
 //! What the steps tell, as facts of the run.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::clock::Moment;
-use crate::fault::{Outcome, StepEvent, StepInfo};
+use crate::fault::{Outcome, StepEvent, StepInfo, StepSink};
 use crate::ids::StepNumber;
 use crate::record::fact::{Fact, StepOutcome};
 use crate::record::sink::FactSink;
 
 /// Turns step events into facts, and remembers which steps are not over.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct StepFacts {
     sink: FactSink,
-    open: Arc<Mutex<BTreeSet<StepNumber>>>,
+    open: Mutex<BTreeSet<StepNumber>>,
 }
 
 impl StepFacts {
     /// Facts go to this sink.
     pub(super) fn new(sink: FactSink) -> Self {
-        Self { sink, open: Arc::default() }
-    }
-
-    /// Takes an event.
-    pub(super) fn event(&self, event: StepEvent) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        match &event {
-            StepEvent::Requested { step, .. } => _ = open.insert(step.number),
-            StepEvent::Finished { step, .. } => _ = open.remove(step),
-            StepEvent::Acknowledged { .. } | StepEvent::Observed { .. } => {}
-        }
-        let (at, fact) = fact_of(event);
-        self.sink.emit(at, fact);
+        Self { sink, open: Mutex::default() }
     }
 
     /// The run ends: what is not over never will be.
@@ -41,6 +29,19 @@ impl StepFacts {
             let detail = "the run ended first".to_owned();
             self.sink.emit(now, Fact::StepFinished { step, outcome: StepOutcome::Cancelled, detail });
         }
+    }
+}
+
+impl StepSink for StepFacts {
+    fn on_step(&self, event: StepEvent) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        match &event {
+            StepEvent::Requested { step, .. } => _ = open.insert(step.number),
+            StepEvent::Finished { step, .. } => _ = open.remove(step),
+            StepEvent::Acknowledged { .. } | StepEvent::Observed { .. } => {}
+        }
+        let (at, fact) = fact_of(event);
+        self.sink.emit(at, fact);
     }
 }
 
@@ -107,9 +108,9 @@ mod tests {
         let facts = StepFacts::new(sink);
         let node = ResolvedNode { id: BrokerId(2), was_controller: Some(true), led: None };
         let at = Moment(1_500_000);
-        facts.event(StepEvent::Requested { step: stop_of("controller", 1), nodes: vec![node], at });
-        facts.event(StepEvent::Requested { step: stop_of("3", 2), nodes: vec![], at });
-        facts.event(StepEvent::Finished { step: StepNumber(1), at, outcome: Outcome::NoOp("down already".into()) });
+        facts.on_step(StepEvent::Requested { step: stop_of("controller", 1), nodes: vec![node], at });
+        facts.on_step(StepEvent::Requested { step: stop_of("3", 2), nodes: vec![], at });
+        facts.on_step(StepEvent::Finished { step: StepNumber(1), at, outcome: Outcome::NoOp("down already".into()) });
         facts.cancel_open(Moment(3_000_000));
         facts.cancel_open(Moment(3_000_000));
         let mut told = std::iter::from_fn(|| source.try_next());

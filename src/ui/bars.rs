@@ -6,7 +6,8 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::colour::{Painter, Tone};
-use super::{Draw, GroupLine};
+use super::{Draw, figures};
+use crate::analyze::live::LiveGroup;
 use crate::clock::{Clock, Moment};
 
 /// Redraws per second at most: progress must not cost what it watches.
@@ -84,11 +85,11 @@ impl Draw for Bars {
         self.multi.println(self.painter.paint(tone, text)).ok();
     }
 
-    fn groups(&mut self, groups: &[GroupLine]) {
+    fn groups(&mut self, groups: &[LiveGroup]) {
         self.draw_phase();
         for group in groups {
             let line = self.groups.entry(group.name.clone()).or_insert_with(|| self.multi.add(message_line()));
-            line.set_message(format!("{:<9} {}", group.name, group.text(self.painter)));
+            line.set_message(format!("{:<9} {}", group.name, figures::text(group, self.painter)));
         }
     }
 

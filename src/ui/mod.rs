@@ -12,10 +12,9 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::analyze::live::LiveGroup;
 use crate::clock::Clock;
 use colour::{Painter, Tone};
-
-pub use figures::GroupLine;
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +36,7 @@ trait Draw: Debug + Send {
     /// A line that stays.
     fn note(&mut self, tone: Tone, text: &str);
     /// The groups' figures now.
-    fn groups(&mut self, groups: &[GroupLine]);
+    fn groups(&mut self, groups: &[LiveGroup]);
     /// Takes everything down that does not stay.
     fn clear(&mut self);
 }
@@ -75,7 +74,7 @@ impl Screen {
     }
 
     /// The groups' figures now.
-    pub fn groups(&self, groups: &[GroupLine]) {
+    pub fn groups(&self, groups: &[LiveGroup]) {
         self.draw().groups(groups);
     }
 
@@ -98,6 +97,6 @@ impl Draw for Nothing {
     fn stage(&mut self, _: &str) {}
     fn phase(&mut self, _: &'static str, _: Option<Duration>) {}
     fn note(&mut self, _: Tone, _: &str) {}
-    fn groups(&mut self, _: &[GroupLine]) {}
+    fn groups(&mut self, _: &[LiveGroup]) {}
     fn clear(&mut self) {}
 }

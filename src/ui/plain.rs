@@ -5,7 +5,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use super::colour::{Painter, Tone};
-use super::{Draw, GroupLine};
+use super::{Draw, figures};
+use crate::analyze::live::LiveGroup;
 use crate::clock::{Clock, Moment};
 
 /// Shortest time between two lines of figures.
@@ -49,14 +50,14 @@ impl<W: Write + Debug + Send> Draw for Plain<W> {
         self.line(tone, text);
     }
 
-    fn groups(&mut self, groups: &[GroupLine]) {
+    fn groups(&mut self, groups: &[LiveGroup]) {
         let now = self.clock.now();
         if now < self.figures_due {
             return;
         }
         self.figures_due = now + FIGURES_EVERY;
         for group in groups {
-            let text = format!("  {}: {}", group.name, group.text(self.painter));
+            let text = format!("  {}: {}", group.name, figures::text(group, self.painter));
             self.line(Tone::Plain, &text);
         }
     }
@@ -74,7 +75,9 @@ mod tests {
     fn figures_come_at_most_every_few_seconds_and_notes_always() {
         let clock = Clock::manual();
         let mut plain = Plain::new(Painter { enabled: false }, clock.clone(), Vec::new());
-        let groups = [GroupLine { name: "steady".into(), ..GroupLine::default() }];
+        let mut group = LiveGroup::default();
+        group.name = "steady".into();
+        let groups = [group];
         plain.phase("warm-up", Some(Duration::from_secs(5)));
         for _ in 0..11 {
             plain.groups(&groups);
