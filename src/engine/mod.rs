@@ -4,6 +4,8 @@
 //! [`FactSink`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
 
 pub mod generator;
+pub mod native;
+mod recorder;
 
 use std::fmt::Debug;
 use std::sync::Arc;
