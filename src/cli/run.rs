@@ -81,3 +81,11 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     let ended = crate::run::run(&request, &screen, &clock, &stop).await?;
     show(&ended, arguments.json, globals)
 }
+
+/// Prints what came of it.
+fn show(ended: &Ended, json: bool, globals: Globals) -> anyhow::Result<Exit> {
+    let _ = (json, globals);
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{:#?}", ended.taken.findings)?;
+    Ok(Exit::Success)
+}

@@ -22,7 +22,7 @@ use super::{RunError, started, topics};
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
 use crate::engine::generator::Generator;
-use crate::engine::{Engine, EngineContext};
+use crate::engine::EngineContext;
 use crate::fault::{Guards, StepRunner};
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;

@@ -12,7 +12,7 @@ fn field_of(text: &str, label: &str) -> u64 {
 
 /// The machine, for `run.json`: `cores`, `memory_bytes`, `cpu`.
 #[must_use]
-pub fn machine() -> BTreeMap<String, String> {
+pub(super) fn machine() -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     if let Ok(cores) = available_parallelism() {
         facts.insert("cores".to_owned(), cores.to_string());
@@ -31,7 +31,7 @@ pub fn machine() -> BTreeMap<String, String> {
 
 /// The kernel's release; `None` where it cannot be read.
 #[must_use]
-pub fn kernel() -> Option<String> {
+pub(super) fn kernel() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|release| release.trim().to_owned())
 }
 

@@ -9,14 +9,14 @@ use crate::plan::model;
 use crate::record::fact::Phase;
 
 /// Longest wait for outstanding records after the last one was due.
-pub const DRAIN_MAX: Duration = Duration::from_secs(10);
+pub(super) const DRAIN_MAX: Duration = Duration::from_secs(10);
 
 /// Bound on the phase as a whole: the wait, and the closing of all clients.
 const DRAIN_AND_CLOSE_MAX: Duration = Duration::from_secs(15);
 
 /// What can move a run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub(super) enum Input {
     /// Time has passed.
     Tick,
     /// The last step is over.
@@ -29,7 +29,7 @@ pub enum Input {
 
 /// Where a run is.
 #[derive(Clone, Debug)]
-pub struct Phases {
+pub(super) struct Phases {
     steady_at: Moment,
     steps_at: Moment,
     recovery: Duration,
@@ -41,7 +41,7 @@ pub struct Phases {
 impl Phases {
     /// A run whose load begins at `load_start`. A warm-up of no length is left out.
     #[must_use]
-    pub fn start(plan: model::Phases, has_steps: bool, load_start: Moment) -> Self {
+    pub(super) fn start(plan: model::Phases, has_steps: bool, load_start: Moment) -> Self {
         let steady_at = load_start + plan.warmup;
         let steps_at = steady_at + plan.steady;
         let (phase, until) = if plan.warmup.is_zero() { (Phase::Steady, steps_at) } else { (Phase::Warmup, steady_at) };
@@ -50,31 +50,31 @@ impl Phases {
 
     /// The phase that it is in.
     #[must_use]
-    pub fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> Phase {
         self.phase
     }
 
     /// When the phase ends by itself; `None`: not by time.
     #[must_use]
-    pub fn until(&self) -> Option<Moment> {
+    pub(super) fn until(&self) -> Option<Moment> {
         self.until
     }
 
     /// The origin of all times: the start of `steady`.
     #[must_use]
-    pub fn steady_at(&self) -> Moment {
+    pub(super) fn steady_at(&self) -> Moment {
         self.steady_at
     }
 
     /// What the steps' own times are counted from.
     #[must_use]
-    pub fn steps_at(&self) -> Moment {
+    pub(super) fn steps_at(&self) -> Moment {
         self.steps_at
     }
 
     /// Takes an input; returns the phase that begins with it, if one does. One call moves at most one phase on: call it with
     /// [`Input::Tick`] until it returns `None`.
-    pub fn on(&mut self, input: Input, now: Moment) -> Option<Phase> {
+    pub(super) fn on(&mut self, input: Input, now: Moment) -> Option<Phase> {
         let due = self.until.is_some_and(|until| now >= until);
         let (phase, until) = match (self.phase, input) {
             (Phase::End, _) => return None,
