@@ -77,7 +77,7 @@ pub struct Timeline<'p> {
     pub steps_at: Duration,
     /// Each step with the time at which it fires.
     pub steps: Vec<(Estimate, &'p Step)>,
-    /// End of the last step.
+    /// When the last step has been seen from outside.
     pub recovery_at: Estimate,
     /// End of the load.
     pub end_at: Estimate,
@@ -90,51 +90,85 @@ impl<'p> Timeline<'p> {
         let Phases { warmup, steady, recovery } = plan.phases;
         let brokers = plan.cluster.layout.brokers().len();
         let steps_at = warmup.saturating_add(steady);
-        let (steps, recovery_at) = lay_out(&plan.steps, Estimate::exactly(steps_at), brokers);
+        let Course { fired: steps, length } = lay_out(&plan.steps, Estimate::exactly(steps_at), brokers);
+        let recovery_at = length.observed.max(length.acknowledged);
         Self { steady_at: warmup, steps_at, steps, recovery_at, end_at: recovery_at + Estimate::exactly(recovery) }
     }
 }
 
-/// Fires steps from `origin` on, none before the one before it is done; answers the end of the last.
-fn lay_out(steps: &[Step], origin: Estimate, brokers: usize) -> (Vec<(Estimate, &Step)>, Estimate) {
-    let mut clock = origin;
+/// How long an action takes: until the next step may fire, and until it is seen from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Length {
+    acknowledged: Estimate,
+    observed: Estimate,
+}
+
+impl Length {
+    fn both(length: Estimate) -> Self {
+        Self { acknowledged: length, observed: length }
+    }
+}
+
+/// Steps with the times at which they fire, and the length of all of them.
+struct Course<'p> {
+    fired: Vec<(Estimate, &'p Step)>,
+    length: Length,
+}
+
+/// Fires steps from `origin` on, none before the one before it is acknowledged.
+fn lay_out(steps: &[Step], origin: Estimate, brokers: usize) -> Course<'_> {
+    let mut length = Length::both(origin);
     let mut fired = Vec::with_capacity(steps.len());
     for step in steps {
-        let at = clock.max(origin + Estimate::exactly(step.at));
+        let at = length.acknowledged.max(origin + Estimate::exactly(step.at));
+        let step_length = length_of(&step.action, brokers);
         fired.push((at, step));
-        clock = at + length(&step.action, brokers);
+        length.acknowledged = at + step_length.acknowledged;
+        length.observed = length.observed.max(at + step_length.observed);
     }
-    (fired, clock)
+    Course { fired, length }
 }
 
 /// How long an action takes in a cluster of so many brokers.
-fn length(action: &Action, brokers: usize) -> Estimate {
+fn length_of(action: &Action, brokers: usize) -> Length {
+    let start = Estimate::between(START, START_MOST);
     match action {
-        Action::Kill { .. } | Action::Pause { .. } | Action::Unpause { .. } => Estimate::default(),
-        Action::Stop { grace, .. } => Estimate::between(STOP, *grace),
-        Action::Start { .. } => Estimate::between(START, START_MOST),
-        Action::Restart { how, down, .. } => restart(*how, *down),
+        Action::Kill { .. } | Action::Pause { .. } | Action::Unpause { .. } => Length::default(),
+        Action::Stop { grace, .. } => Length::both(Estimate::between(STOP, *grace)),
+        Action::Start { .. } => Length { acknowledged: Estimate::default(), observed: start },
+        Action::Restart { how, down, .. } => {
+            let acknowledged = outage(*how, *down);
+            Length { acknowledged, observed: acknowledged + start }
+        }
         Action::Rolling { brokers: listed, how, down, then, within } => {
-            let isr = if *how == Down::Kill { ISR_AFTER_KILL } else { ISR_AFTER_STOP };
-            let then = then.as_ref().map_or_else(Estimate::default, |condition| wait(condition, isr, *within));
             let count = if listed.is_empty() { brokers } else { listed.len() };
-            (restart(*how, *down) + then).times(u32::try_from(count).unwrap_or(u32::MAX))
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let isr = if *how == Down::Kill { ISR_AFTER_KILL } else { ISR_AFTER_STOP };
+            let then = then.as_ref().map_or_else(Estimate::default, |condition| wait(condition, START + isr, *within));
+            let acknowledged = (outage(*how, *down) + then).times(count);
+            Length { acknowledged, observed: acknowledged.max(outage(*how, *down).times(count) + start) }
         }
         Action::AddPartitions { .. } | Action::CreateTopic { .. } | Action::DeleteTopic { .. } => {
-            Estimate::between(TOPIC_CHANGE, TOPIC_CHANGE_MOST)
+            Length { acknowledged: Estimate::default(), observed: Estimate::between(TOPIC_CHANGE, TOPIC_CHANGE_MOST) }
         }
-        Action::Wait { until, within } => wait(until, CONDITION, *within),
-        // Every round counts from its own start, so one is like the other.
-        Action::Repeat { times, steps } => lay_out(steps, Estimate::default(), brokers).1.times(*times),
+        Action::Wait { until, within } => Length::both(wait(until, CONDITION, *within)),
+        Action::Repeat { times, steps } => repeat(*times, lay_out(steps, Estimate::default(), brokers).length),
     }
 }
 
-fn restart(how: Down, down: Duration) -> Estimate {
+/// Every round counts from its own start, so one is like the other.
+fn repeat(times: u32, round: Length) -> Length {
+    let before_last = round.acknowledged.times(times.saturating_sub(1));
+    Length { acknowledged: round.acknowledged.times(times), observed: before_last + round.observed }
+}
+
+/// From the order to go down until the order to start.
+fn outage(how: Down, down: Duration) -> Estimate {
     let stop = match how {
         Down::Kill => Estimate::default(),
         Down::Stop { grace } => Estimate::between(STOP, grace),
     };
-    stop + Estimate::exactly(down) + Estimate::between(START, START_MOST)
+    stop + Estimate::exactly(down)
 }
 
 fn wait(condition: &Condition, expected: Duration, within: Duration) -> Estimate {
@@ -162,18 +196,29 @@ mod tests {
     fn a_step_that_still_runs_delays_the_next() {
         let wait = |time| Action::Wait { until: Condition::Elapsed(seconds(time)), within: seconds(time) };
         let steps = [step(0, wait(10)), step(4, wait(1)), step(20, wait(1))];
-        let (fired, end) = lay_out(&steps, Estimate::exactly(seconds(15)), 3);
+        let Course { fired, length } = lay_out(&steps, Estimate::exactly(seconds(15)), 3);
         let at: Vec<u64> = fired.iter().map(|(at, _)| at.expected.as_secs()).collect();
         assert_eq!(at, [15, 25, 35]);
-        assert_eq!(end, Estimate::exactly(seconds(36)));
+        assert_eq!(length, Length::both(Estimate::exactly(seconds(36))));
     }
 
     #[test]
-    fn a_roll_costs_each_broker_its_restart_and_the_wait() {
+    fn being_seen_from_outside_holds_nobody_up() {
+        let target = Target::Node(BrokerId(2));
+        let steps = [step(0, Action::Start { target: target.clone() }), step(1, Action::Pause { target })];
+        let Course { fired, length } = lay_out(&steps, Estimate::default(), 3);
+        assert_eq!(fired[1].0, Estimate::exactly(seconds(1)));
+        assert_eq!((length.acknowledged.expected, length.observed.expected), (seconds(1), START));
+    }
+
+    #[test]
+    fn a_roll_costs_each_broker_its_outage_and_the_wait() {
         let how = Down::Kill;
-        let roll = Action::Rolling { brokers: Vec::new(), how, down: seconds(4), then: Some(Condition::IsrFull), within: seconds(60) };
-        let estimate = length(&roll, 3);
-        assert_eq!(estimate, Estimate { least: seconds(12), expected: seconds(66), most: seconds(3 * (4 + 60 + 60)) });
+        let roll = |then| Action::Rolling { brokers: Vec::new(), how, down: seconds(4), then, within: seconds(60) };
+        let waiting = length_of(&roll(Some(Condition::IsrFull)), 3).acknowledged;
+        assert_eq!(waiting, Estimate { least: seconds(12), expected: seconds(66), most: seconds(3 * 64) });
+        let hurried = length_of(&roll(None), 3);
+        assert_eq!((hurried.acknowledged.expected, hurried.observed.expected), (seconds(12), seconds(20)));
     }
 
     #[test]
@@ -181,8 +226,9 @@ mod tests {
         let target = Target::Node(BrokerId(2));
         let body = vec![step(0, Action::Kill { target: target.clone() }), step(4, Action::Start { target })];
         let round = Action::Repeat { times: 3, steps: body };
-        assert_eq!(length(&round, 3).expected, seconds(3 * (4 + 8)));
+        let length = length_of(&round, 3);
+        assert_eq!((length.acknowledged.expected, length.observed.expected), (seconds(12), seconds(8 + 12)));
         let deep = Action::Repeat { times: u32::MAX, steps: vec![step(u64::MAX, round)] };
-        assert_eq!(length(&deep, 3).most, Duration::MAX);
+        assert_eq!(length_of(&deep, 3).observed.most, Duration::MAX);
     }
 }

@@ -290,8 +290,7 @@ fn a_plan_becomes_what_it_says() {
 
 #[test]
 fn a_controller_is_named_as_a_node() {
-    let dedicated =
-        BASE.replacen("nodes = 3", "brokers = 3\ncontrollers = 2", 1).replacen("start = { broker = 2 }", "start = { broker = \"all\" }", 1);
+    let dedicated = BASE.replacen("nodes = 3", "brokers = 3\ncontrollers = 2", 1);
     let text = dedicated.replacen(ROLLING, "kill = { node = 5 }", 1);
     assert_eq!(problems(&text).count(Severity::Error), 0, "{}", problems(&text));
     let found = problems(&dedicated.replacen(ROLLING, "kill = { broker = 5 }", 1));

@@ -142,8 +142,9 @@ create-topic = { name = "late", partitions = 1, replication = 1 }
 at = "1s"
 repeat = { times = 3, steps = [
     { at = "0s", restart = { broker = "leader-of(placed/0)", how = "stop", grace = "10s", down = "1s" } },
-    { at = "5s", pause = { broker = "follower-of(placed/1)" } },
+    { at = "5s", pause = { broker = "all" } },
     { at = "8s", unpause = { broker = "all" } },
+    { at = "8s", restart = { broker = "follower-of(placed/1)", down = "1s" } },
     { at = "9s", wait = { for = "leader-of(placed/0)", is = 1, within = "30s" } },
 ] }
 

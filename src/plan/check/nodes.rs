@@ -33,6 +33,8 @@ pub(super) struct Nodes {
     states: BTreeMap<BrokerId, State>,
     brokers: Vec<BrokerId>,
     controllers: Vec<BrokerId>,
+    /// Whether every step so far could be read: else any node may be in any state.
+    certain: bool,
 }
 
 /// Why a step would change nothing, and what to do.
@@ -46,7 +48,7 @@ impl Nodes {
     pub(super) fn new(layout: Option<Layout>) -> Self {
         let ids = |of: fn(Layout) -> Vec<BrokerId>| layout.map(of).unwrap_or_default();
         let states = ids(Layout::nodes).into_iter().map(|node| (node, State::Up)).collect();
-        Self { states, brokers: ids(Layout::brokers), controllers: ids(Layout::controllers) }
+        Self { states, brokers: ids(Layout::brokers), controllers: ids(Layout::controllers), certain: true }
     }
 
     /// Applies a step; answers why it cannot do anything, if that is sure.
@@ -71,21 +73,23 @@ impl Nodes {
         no_effect(change, node, state)
     }
 
+    /// `all` means every single broker: one that it cannot change fails the step.
     fn apply_to_all(&mut self, change: Change, line: usize) -> Option<NoEffect> {
-        let states: Vec<(BrokerId, State)> = self.brokers.iter().filter_map(|node| Some((*node, *self.states.get(node)?))).collect();
-        let mut refusals: Vec<NoEffect> = Vec::new();
-        for (node, state) in &states {
-            match no_effect(change, *node, *state) {
-                Some(refusal) => refusals.push(refusal),
-                None => drop(self.states.insert(*node, after(change, line))),
+        let mut refusal = None;
+        for node in self.brokers.clone() {
+            let state = self.states.insert(node, after(change, line)).unwrap_or(State::Unknown);
+            refusal = refusal.or_else(|| no_effect(change, node, state));
+            // A role takes one node down and leaves the others up.
+            if state == State::Unknown && self.certain && matches!(change, Change::Start | Change::Unpause) {
+                refusal = refusal.or_else(|| Some(some_are_up()));
             }
         }
-        // Some had no need of it: the others still make it a step.
-        if refusals.len() == states.len() { refusals.pop() } else { None }
+        refusal
     }
 
     /// A step that could not be read may have done anything.
     pub(super) fn forget_all(&mut self) {
+        self.certain = false;
         for state in self.states.values_mut() {
             *state = State::Unknown;
         }
@@ -121,31 +125,32 @@ fn after(change: Change, line: usize) -> State {
     }
 }
 
+fn some_are_up() -> NoEffect {
+    NoEffect {
+        message: "not every broker is down here: a role stands for one of them".to_owned(),
+        hint: "to hit a role and bring it back use `restart`".to_owned(),
+    }
+}
+
 fn no_effect(change: Change, node: BrokerId, state: State) -> Option<NoEffect> {
-    let said = |message: String, hint: &str| Some(NoEffect { message, hint: hint.to_owned() });
+    let said =
+        |message: String, first: &str| Some(NoEffect { message, hint: format!("a step that changes nothing fails the run: {first}") });
     match (change, state) {
-        (_, State::Unknown) => None,
-        (Change::TakeDown | Change::Pause | Change::Restart, State::Down { line }) => said(
-            format!("node {node} is already down here, since the step in line {line}"),
-            "a step that changes nothing fails the run: start it first",
-        ),
-        (Change::Pause, State::Paused { line }) => said(
-            format!("node {node} is already paused here, since the step in line {line}"),
-            "a step that changes nothing fails the run: unpause it first",
-        ),
-        (Change::Start, State::Up) => {
-            said(format!("node {node} is not down here"), "a step that changes nothing fails the run: kill or stop it first")
+        (_, State::Unknown)
+        | (Change::TakeDown | Change::Restart | Change::Pause, State::Up)
+        | (Change::Start, State::Down { .. })
+        | (Change::Unpause, State::Paused { .. }) => None,
+        (Change::TakeDown | Change::Restart | Change::Pause, State::Down { line }) => {
+            said(format!("node {node} is already down here, since the step in line {line}"), "start it first")
         }
+        (Change::TakeDown | Change::Restart | Change::Pause, State::Paused { line }) => {
+            said(format!("node {node} is paused here, since the step in line {line}"), "unpause it first")
+        }
+        (Change::Start, State::Up) => said(format!("node {node} is not down here"), "kill or stop it first"),
         (Change::Start, State::Paused { line }) => {
             said(format!("node {node} is not down here, but paused by the step in line {line}"), "`unpause` it instead")
         }
-        (Change::Unpause, State::Up | State::Down { .. }) => {
-            said(format!("node {node} is not paused here"), "a step that changes nothing fails the run: pause it first")
-        }
-        (Change::TakeDown | Change::Restart, State::Up | State::Paused { .. })
-        | (Change::Start, State::Down { .. })
-        | (Change::Pause, State::Up)
-        | (Change::Unpause, State::Paused { .. }) => None,
+        (Change::Unpause, State::Up | State::Down { .. }) => said(format!("node {node} is not paused here"), "pause it first"),
     }
 }
 
@@ -176,12 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn all_has_an_effect_if_one_node_changes() {
+    fn all_must_suit_every_broker() {
         let mut nodes = three();
-        assert!(nodes.apply(Change::Start, &Target::All, 4).is_some());
         nodes.apply(Change::TakeDown, &Target::Node(BrokerId(3)), 5);
-        assert_eq!(nodes.apply(Change::Start, &Target::All, 6), None);
-        assert_eq!(nodes.apply(Change::TakeDown, &Target::Node(BrokerId(3)), 7), None);
+        assert!(nodes.apply(Change::Start, &Target::All, 6).unwrap().message.contains("node 1 is not down"));
+        assert_eq!(nodes.apply(Change::TakeDown, &Target::All, 7), None);
+        assert_eq!(nodes.apply(Change::Start, &Target::All, 8), None);
+        nodes.apply(Change::TakeDown, &Target::Random, 9);
+        assert_eq!(nodes.apply(Change::Start, &Target::All, 10), Some(some_are_up()));
+        nodes.forget_all();
+        assert_eq!(nodes.apply(Change::Start, &Target::All, 11), None);
     }
 
     #[test]
