@@ -42,9 +42,9 @@ impl Guards {
     /// Undoes the faults in force, latest first; nodes that are down are started only if `start_nodes` says so. Returns what failed; all
     /// the others are tried all the same, and none is kept.
     pub async fn heal_all(&self, cluster: &dyn Cluster, start_nodes: bool) -> Vec<HealError> {
-        let heals = std::mem::take(&mut *self.lock());
         let mut failed = Vec::new();
-        for heal in heals.into_iter().rev() {
+        // One at a time: a caller that is dropped half-way can come back for the rest.
+        while let Some(heal) = self.latest() {
             let healed = match heal {
                 Heal::Unpause(node) => cluster.unpause(node).await,
                 Heal::Start(node) if start_nodes => cluster.start(node).await,
@@ -75,6 +75,10 @@ impl Guards {
         if let Some(settled) = settled {
             self.lock().retain(|heal| *heal != settled);
         }
+    }
+
+    fn latest(&self) -> Option<Heal> {
+        self.lock().pop()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Heal>> {

@@ -50,11 +50,15 @@ struct Run {
 }
 
 async fn run(cluster: &Arc<FakeCluster>, actions: impl IntoIterator<Item = Action>) -> Run {
+    run_observing(cluster, actions, Duration::from_secs(10)).await
+}
+
+async fn run_observing(cluster: &Arc<FakeCluster>, actions: impl IntoIterator<Item = Action>, within: Duration) -> Run {
     let steps: Vec<_> = actions.into_iter().map(|action| Step { at: Duration::ZERO, action, line: 1 }).collect();
     let (clock, log, guards) = (Clock::real(), Arc::new(Log::default()), Arc::new(Guards::default()));
     let sink: Arc<dyn StepSink> = Arc::<Log>::clone(&log);
     let cluster: Arc<dyn Cluster> = Arc::<FakeCluster>::clone(cluster);
-    let runner = StepRunner::new(cluster, clock.clone(), 7, Arc::clone(&guards), sink).with_observe_within(Duration::from_millis(400));
+    let runner = StepRunner::new(cluster, clock.clone(), 7, Arc::clone(&guards), sink).with_observe_within(within);
     let summary = runner.run(&steps, clock.now()).await;
     Run { log, guards, summary }
 }
@@ -76,10 +80,6 @@ fn orders(partition: i32) -> TopicPartition {
 
 fn spec(name: &str, partitions: u32) -> TopicSpec {
     TopicSpec { name: name.into(), partitions, replication: Replication::Factor(1), config: [].into() }
-}
-
-fn wait(until: Condition) -> Action {
-    Action::Wait { until, within: Duration::from_millis(300) }
 }
 
 #[tokio::test]
@@ -148,7 +148,8 @@ async fn a_topic_is_observed_when_every_running_broker_shows_it() {
 async fn a_step_that_nobody_can_see_is_not_done() {
     let cluster = Arc::new(FakeCluster::start(2).await);
     cluster.state.lock().unwrap().blind.insert(2);
-    let run = run(&cluster, [Action::CreateTopic { topic: spec("orders", 3) }]).await;
+    let create = Action::CreateTopic { topic: spec("orders", 3) };
+    let run = run_observing(&cluster, [create], Duration::from_millis(300)).await;
     assert_eq!(run.only_failure(), Outcome::NotObserved("broker 2: does not show topic orders".to_owned()));
 }
 
@@ -191,8 +192,9 @@ async fn a_condition_that_does_not_come_fails_with_what_is_missing() {
     let cluster = Arc::new(FakeCluster::start(2).await);
     cluster.topic("orders", &[&[1, 2]]);
     cluster.state.lock().unwrap().out_of_sync.insert(2);
+    let wait = |until| Action::Wait { until, within: Duration::from_millis(700) };
     let run = run(&cluster, [wait(Condition::CaughtUp), wait(Condition::IsrFull)]).await;
-    let why = "it did not hold within 300ms: broker 1: orders/0 has ISR [1] of [1, 2]";
+    let why = "it did not hold within 700ms: broker 1: orders/0 has ISR [1] of [1, 2]";
     assert_eq!(run.only_failure(), Outcome::Failed(why.to_owned()));
     assert!(run.log.times(1)[2].is_some(), "the first wait came true");
 }

@@ -176,7 +176,10 @@ impl Rpc {
     pub async fn call_version<R: Request>(&mut self, request: &R, version: i16, timeout: Duration) -> Result<R::Response, RpcError> {
         let deadline = self.clock.instant_of(self.clock.now() + timeout);
         let frame = self.exchange(request, version, deadline, timeout).await?;
-        decode_response::<R>(frame, version).map_err(|source| self.malformed(source))
+        decode_response::<R>(frame, version).map_err(|source| {
+            self.spent = true;
+            self.malformed(source)
+        })
     }
 
     /// Asks for versions in the newest form; a broker that does not know it answers error 35 in the oldest, with its range.
@@ -266,4 +269,73 @@ fn is_unsupported_version(frame: &Bytes) -> bool {
 
 fn api_name(key: i16) -> String {
     ApiKey::try_from(key).map_or_else(|()| format!("request {key}"), |api| format!("{api:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use kafka_protocol::messages::MetadataRequest;
+    use kafka_protocol::messages::api_versions_response::ApiVersion;
+    use kafka_protocol::protocol::Encodable;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    /// A peer that answers ApiVersions, and the next request with these bytes (and then nothing more).
+    async fn connected(then: &'static [u8]) -> (Rpc, tokio::task::JoinHandle<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
+        let peer = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let metadata = ApiVersion::default().with_api_key(ApiKey::Metadata as i16).with_max_version(13);
+            let mut answer = BytesMut::from(&[0, 0, 0, 1][..]);
+            ApiVersionsResponse::default().with_api_keys(vec![metadata]).encode(&mut answer, 4).unwrap();
+            read_request(&mut stream).await;
+            stream.write_i32(i32::try_from(answer.len()).unwrap()).await.unwrap();
+            stream.write_all(&answer).await.unwrap();
+            read_request(&mut stream).await;
+            stream.write_all(then).await.unwrap();
+            stream
+        });
+        (Rpc::connect(&address, "test", TIMEOUT, &Clock::real()).await.unwrap(), peer)
+    }
+
+    async fn read_request(stream: &mut TcpStream) {
+        let mut frame = vec![0; usize::try_from(stream.read_i32().await.unwrap()).unwrap()];
+        stream.read_exact(&mut frame).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_the_broker_does_not_know_leaves_the_connection_usable() {
+        let (mut rpc, _peer) = connected(&[]).await;
+        let refused = rpc.call(&ApiVersionsRequest::default(), TIMEOUT).await.unwrap_err();
+        assert!(matches!(refused, RpcError::Unsupported { .. }) && !refused.is_ambiguous());
+        assert!(rpc.is_usable());
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_call_the_connection_is_spent() {
+        let rows: [(&'static [u8], &str); 4] = [
+            (&[], "did not answer Metadata within 1s"),
+            (&[0, 0, 0, 4, 0, 0, 0, 9], "answered request Some(9) instead of request 2"),
+            (&[0, 0, 0, 5, 0, 0, 0, 2, 0], "malformed response: cannot decode the response to Metadata version 13"),
+            (&[0, 0, 0, 1], "malformed response: a frame of 1 bytes was announced"),
+        ];
+        for (bytes, text) in rows {
+            let (mut rpc, _peer) = connected(bytes).await;
+            let error = rpc.call(&MetadataRequest::default(), TIMEOUT).await.unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+            assert!(error.is_ambiguous(), "{error}");
+            assert!(!rpc.is_usable(), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_closes_is_told_from_one_that_is_silent() {
+        let (mut rpc, peer) = connected(&[]).await;
+        let request = MetadataRequest::default();
+        let (outcome, ()) = tokio::join!(rpc.call(&request, TIMEOUT), async { drop(peer.await) });
+        assert!(matches!(outcome, Err(RpcError::Closed { .. })), "{outcome:?}");
+    }
 }
