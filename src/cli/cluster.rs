@@ -293,8 +293,8 @@ mod tests {
             (labels::OWNER_PLACE.to_owned(), owner.place.to_label()),
             (labels::KEEP.to_owned(), "true".to_owned()),
         ]);
-        let network = inventory::Network { id: "n".into(), name: "n".into(), labels };
-        RunObjects { containers: Vec::new(), networks: vec![network] }
+        let network = inventory::Object { id: "n".into(), name: "n".into(), labels };
+        RunObjects { networks: vec![network], ..RunObjects::default() }
     }
 
     #[test]
