@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -16,6 +17,7 @@ use crate::cluster::inventory::{self, Container, RunObjects};
 use crate::cluster::janitor::{self, Fate};
 use crate::cluster::{Cluster, DockerCluster, Progress, RunId, UpOptions, labels, remove};
 use crate::plan::model::{ClusterSpec, Layout, NetworkMode};
+use crate::plan::{self, PlanError};
 use crate::ui::colour::{Painter, Tone};
 
 /// Kafka's version where nobody says.
@@ -23,6 +25,8 @@ pub(super) const KAFKA_DEFAULT: &str = "4.3.0";
 /// What a node gets where no plan says: the plan language's own defaults.
 const MEMORY_BYTES: u64 = 768 << 20;
 const HEAP_BYTES: u64 = 384 << 20;
+/// Lines of progress that wait to be shown.
+const PROGRESS_MAX: usize = 256;
 
 /// Arguments of `chaos cluster`.
 #[derive(Args, Debug)]
@@ -53,25 +57,29 @@ enum Command {
 #[command(after_help = "\
 Examples:
   chaos cluster up --nodes 3
-  chaos cluster up --kafka 3.9.2 --brokers 3 --controllers 1")]
+  chaos cluster up --kafka 3.9.2 --brokers 3 --controllers 1
+  chaos cluster up plans/rolling-restart.toml        the plan's cluster, for `chaos run PLAN --reuse`")]
 struct UpArgs {
-    /// Kafka's version
-    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", default_value = KAFKA_DEFAULT)]
-    kafka: String,
+    /// A plan whose [cluster] is started
+    #[arg(value_name = "PLAN")]
+    plan: Option<PathBuf>,
+    /// Kafka's version [default: the plan's, else 4.3.0]
+    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA")]
+    kafka: Option<String>,
     /// So many nodes, each broker and controller [default: 3]
-    #[arg(long, value_name = "N", conflicts_with_all = ["brokers", "controllers"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["plan", "brokers", "controllers"])]
     nodes: Option<u16>,
     /// So many brokers, with controllers apart
-    #[arg(long, value_name = "N", requires = "controllers")]
+    #[arg(long, value_name = "N", conflicts_with = "plan", requires = "controllers")]
     brokers: Option<u16>,
     /// So many dedicated controllers
-    #[arg(long, value_name = "N", requires = "brokers")]
+    #[arg(long, value_name = "N", conflicts_with = "plan", requires = "brokers")]
     controllers: Option<u16>,
     /// How nodes reach this machine
-    #[arg(long, value_enum, default_value = "bridge")]
+    #[arg(long, value_enum, default_value = "bridge", conflicts_with = "plan")]
     network: NetworkArgument,
     /// A property for every node, as NAME=VALUE; may be given again
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = property)]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = property, conflicts_with = "plan")]
     config: Vec<(String, String)>,
 }
 
@@ -102,12 +110,18 @@ pub(super) async fn run(args: ClusterArgs, out: &mut dyn Write, colour: bool) ->
 }
 
 async fn up(args: &UpArgs, out: &mut dyn Write, painter: Painter) -> anyhow::Result<Exit> {
-    let spec = spec_of(args);
+    let spec = match spec_of(args) {
+        Ok(spec) => spec,
+        Err(problems) => {
+            writeln!(out, "{}", problems.render(painter.enabled))?;
+            return Ok(Exit::Usage);
+        }
+    };
     let clock = Clock::real();
     let run = RunId::fresh(&clock);
-    let (told, mut steps) = mpsc::unbounded_channel();
-    // Sending fails only when nobody listens any more; then nobody misses it.
-    let progress = Arc::new(move |step: Progress| drop(told.send(step)));
+    let (told, mut steps) = mpsc::channel(PROGRESS_MAX);
+    // A line that does not fit is not worth waiting for.
+    let progress = Arc::new(move |step: Progress| drop(told.try_send(step)));
     let options = UpOptions { keep: true, ..UpOptions::new(clock, progress) };
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut starting = Box::pin(DockerCluster::up(&spec, &run, &options));
@@ -117,7 +131,7 @@ async fn up(args: &UpArgs, out: &mut dyn Write, painter: Painter) -> anyhow::Res
             Some(step) = steps.recv() => writeln!(out, "{}", painter.paint(Tone::Faint, &step.to_string()))?,
             _ = interrupt.recv() => break None,
             _ = terminate.recv() => break None,
-            started = &mut starting => break Some(started?),
+            started = &mut starting => break Some(started),
         }
     };
     while let Ok(step) = steps.try_recv() {
@@ -128,7 +142,7 @@ async fn up(args: &UpArgs, out: &mut dyn Write, painter: Painter) -> anyhow::Res
         drop(starting);
         return Ok(Exit::Interrupted);
     };
-    show_started(&cluster, out)
+    show_started(&cluster?, out)
 }
 
 fn show_started(cluster: &DockerCluster, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -142,14 +156,18 @@ fn show_started(cluster: &DockerCluster, out: &mut dyn Write) -> anyhow::Result<
     Ok(Exit::Success)
 }
 
-/// The cluster that the options describe.
-fn spec_of(args: &UpArgs) -> ClusterSpec {
+/// The plan's cluster, or the one that the options describe.
+fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
+    if let Some(path) = &args.plan {
+        let spec = plan::load(path)?.plan.cluster;
+        return Ok(ClusterSpec { kafka: args.kafka.clone().unwrap_or(spec.kafka), ..spec });
+    }
     let layout = match (args.brokers, args.controllers) {
         (Some(brokers), Some(controllers)) => Layout::Dedicated { brokers, controllers },
         _ => Layout::Combined { nodes: args.nodes.unwrap_or(3) },
     };
-    ClusterSpec {
-        kafka: args.kafka.clone(),
+    Ok(ClusterSpec {
+        kafka: args.kafka.clone().unwrap_or_else(|| KAFKA_DEFAULT.to_owned()),
         layout,
         config: args.config.iter().cloned().collect(),
         memory_bytes: MEMORY_BYTES,
@@ -158,7 +176,7 @@ fn spec_of(args: &UpArgs) -> ClusterSpec {
             NetworkArgument::Bridge => NetworkMode::Bridge,
             NetworkArgument::Host => NetworkMode::Host,
         },
-    }
+    })
 }
 
 async fn down(run: Option<&str>, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -259,4 +277,52 @@ fn client_address(container: &Container) -> Option<String> {
 
 fn address(container: &Container, port: &str) -> Option<String> {
     container.labels.get(port).map(|port| format!("127.0.0.1:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::cluster::owner::Owner;
+
+    fn run(owner: &Owner) -> RunObjects {
+        let labels = HashMap::from([
+            (labels::OWNER_PID.to_owned(), owner.pid.to_string()),
+            (labels::OWNER_START.to_owned(), owner.start_ticks.to_string()),
+            (labels::OWNER_PLACE.to_owned(), owner.place.to_label()),
+            (labels::KEEP.to_owned(), "true".to_owned()),
+        ]);
+        let network = inventory::Object { id: "n".into(), name: "n".into(), labels };
+        RunObjects { networks: vec![network], ..RunObjects::default() }
+    }
+
+    #[test]
+    fn without_a_name_only_an_unmistakable_cluster_goes_down() {
+        let (alive, dead) = (Owner::current(), Owner { start_ticks: 1, ..Owner::current() });
+        let (in_use, kept) = (|id: &str| (id.to_owned(), run(&alive)), |id: &str| (id.to_owned(), run(&dead)));
+        let this = |id: &str| Choice::This(id.to_owned());
+        let cases = [
+            ("none", None, vec![], Some(Choice::Nothing)),
+            ("only one in use", None, vec![in_use("a")], Some(Choice::Nothing)),
+            ("one kept beside it", None, vec![in_use("a"), kept("b")], Some(this("b"))),
+            ("two kept", None, vec![kept("a"), kept("b")], None),
+            ("named", Some("b"), vec![kept("a"), kept("b")], Some(this("b"))),
+            ("named, in use", Some("a"), vec![in_use("a")], Some(this("a"))),
+            ("named, unknown", Some("c"), vec![kept("a")], None),
+        ];
+        for (name, named, runs, expected) in cases {
+            let choice = choose(named, &runs.into_iter().collect());
+            match expected {
+                Some(expected) => assert_eq!(choice, expected, "{name}"),
+                None => assert!(matches!(choice, Choice::Refused(_)), "{name}: {choice:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn properties_are_name_and_value() {
+        assert_eq!(property("a.b = c=d"), Ok(("a.b".into(), "c=d".into())));
+        assert!(property("a.b").is_err());
+    }
 }

@@ -84,23 +84,23 @@ pub enum ClusterError {
         message: String,
     },
     /// A node ended while the cluster was starting.
-    #[error("node {node} ended with code {code} while the cluster was starting; its last lines:\n{log}")]
+    #[error("node {node} ended with code {code} while the cluster was starting; it said:\n{log}")]
     NodeEnded {
         /// Which node.
         node: BrokerId,
         /// Its exit code (137 without a SIGKILL of ours: the memory limit).
         code: i64,
-        /// The end of its log, indented.
+        /// What its log tells, indented.
         log: String,
     },
     /// The cluster did not become ready in time.
-    #[error("the cluster was not ready within {} s: {missing}\nlast lines of the nodes' logs:\n{log}", within.as_secs())]
+    #[error("the cluster was not ready within {} s: {missing}\nthe nodes said:\n{log}", within.as_secs())]
     NotReady {
         /// The bound that passed.
         within: Duration,
         /// What was still missing.
         missing: String,
-        /// The ends of the nodes' logs, indented.
+        /// What the nodes' logs tell, indented.
         log: String,
     },
     /// The plan sets a property that the cluster's own wiring depends on. The plan's fault: exit code 2.

@@ -1,9 +1,9 @@
-//! What of ours the engine holds: containers and networks with our label, grouped by run. Only reads.
+//! What of ours the engine holds: containers, networks and volumes with our label, grouped by run. Only reads.
 
 use std::collections::{BTreeMap, HashMap};
 
-use bollard::models::{ContainerSummary, ContainerSummaryStateEnum};
-use bollard::query_parameters::{ListContainersOptionsBuilder, ListNetworksOptionsBuilder};
+use bollard::models::{ContainerSummary, ContainerSummaryStateEnum, Volume};
+use bollard::query_parameters::{ListContainersOptionsBuilder, ListNetworksOptionsBuilder, ListVolumesOptionsBuilder};
 
 use super::ClusterError;
 use super::daemon::{Daemon, could_not};
@@ -27,9 +27,9 @@ pub struct Container {
     pub labels: HashMap<String, String>,
 }
 
-/// A network of ours.
+/// A network or a volume of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct Object {
     /// The engine's id.
     pub id: String,
     /// Its name.
@@ -44,7 +44,9 @@ pub struct RunObjects {
     /// All containers, those of nodes first and by id.
     pub containers: Vec<Container>,
     /// Networks.
-    pub networks: Vec<Network>,
+    pub networks: Vec<Object>,
+    /// Volumes: only the mark of a kept cluster, which holds nothing.
+    pub volumes: Vec<Object>,
 }
 
 impl RunObjects {
@@ -58,18 +60,21 @@ impl RunObjects {
         self.containers.iter().filter(|container| container.labels.contains_key(labels::ANCHOR_OF))
     }
 
+    fn label_maps(&self) -> impl Iterator<Item = &HashMap<String, String>> {
+        let others = self.networks.iter().chain(&self.volumes).map(|object| &object.labels);
+        self.containers.iter().map(|container| &container.labels).chain(others)
+    }
+
     /// A label's value on whatever object has it.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
-        let mut maps = self.containers.iter().map(|container| &container.labels).chain(self.networks.iter().map(|network| &network.labels));
-        maps.find_map(|labels| labels.get(name)).map(String::as_str)
+        self.label_maps().find_map(|labels| labels.get(name)).map(String::as_str)
     }
 
     /// The process that made it; `None` if the labels do not tell.
     #[must_use]
     pub fn owner(&self) -> Option<Owner> {
-        let mut maps = self.containers.iter().map(|container| &container.labels).chain(self.networks.iter().map(|network| &network.labels));
-        maps.find_map(labels::owner_of)
+        self.label_maps().find_map(labels::owner_of)
     }
 
     /// Ports of 127.0.0.1 that its containers use, or will use again when they are started.
@@ -109,6 +114,8 @@ async fn list(daemon: &Daemon, label: String) -> Result<BTreeMap<String, RunObje
     let containers = daemon.client().list_containers(Some(options)).await.map_err(could_not("list containers"))?;
     let options = ListNetworksOptionsBuilder::new().filters(&filters).build();
     let networks = daemon.client().list_networks(Some(options)).await.map_err(could_not("list networks"))?;
+    let options = ListVolumesOptionsBuilder::new().filters(&filters).build();
+    let volumes = daemon.client().list_volumes(Some(options)).await.map_err(could_not("list volumes"))?;
 
     let mut runs: BTreeMap<String, RunObjects> = BTreeMap::new();
     // The engine has filtered already; what has no label of ours must not get here even if it did not.
@@ -121,7 +128,12 @@ async fn list(daemon: &Daemon, label: String) -> Result<BTreeMap<String, RunObje
         let labels = network.labels.unwrap_or_default();
         if let (Some(run), Some(id)) = (labels.get(labels::RUN).cloned(), network.id) {
             let name = network.name.unwrap_or_default();
-            runs.entry(run).or_default().networks.push(Network { id, name, labels });
+            runs.entry(run).or_default().networks.push(Object { id, name, labels });
+        }
+    }
+    for Volume { name, labels, .. } in volumes.volumes.unwrap_or_default() {
+        if let Some(run) = labels.get(labels::RUN).cloned() {
+            runs.entry(run).or_default().volumes.push(Object { id: name.clone(), name, labels });
         }
     }
     for run in runs.values_mut() {

@@ -34,7 +34,8 @@ pub const KAFKA: &str = "io.kafka-chaos.kafka";
 pub const IMAGE: &str = "io.kafka-chaos.image-name";
 /// Digest of what the cluster was started from; equal digests mean equal clusters.
 pub const SPEC: &str = "io.kafka-chaos.spec";
-/// `true` on clusters that outlive their owner on purpose.
+/// `true` on the volume that marks a cluster which outlives its owner on purpose. A label of a container could not be given to it once the
+/// cluster is ready, and one that was given before would make a broken start look like a kept cluster.
 pub const KEEP: &str = "io.kafka-chaos.keep";
 /// Pid of the process that made it.
 pub const OWNER_PID: &str = "io.kafka-chaos.owner-pid";
@@ -84,6 +85,12 @@ impl RunId {
         format!("chaos-{self}")
     }
 
+    /// Name of the volume that marks the run's cluster as kept.
+    #[must_use]
+    pub fn keep_mark_name(&self) -> String {
+        format!("chaos-{self}-kept")
+    }
+
     /// Name of the container that a node's Kafka runs in, which is also the node's host name.
     #[must_use]
     pub fn container_name(&self, node: BrokerId) -> String {
@@ -125,13 +132,12 @@ pub fn layout_words(layout: Layout, network: NetworkMode) -> String {
 }
 
 /// Labels of everything that a run makes.
-pub(crate) fn of_run(run: &RunId, owner: &Owner, keep: bool) -> HashMap<String, String> {
+pub(crate) fn of_run(run: &RunId, owner: &Owner) -> HashMap<String, String> {
     [
         (RUN, run.to_string()),
         (OWNER_PID, owner.pid.to_string()),
         (OWNER_START, owner.start_ticks.to_string()),
         (OWNER_PLACE, owner.place.to_label()),
-        (KEEP, keep.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
@@ -180,10 +186,9 @@ mod tests {
     #[test]
     fn an_owner_survives_its_labels() {
         let owner = Owner::current();
-        let labels = of_run(&RunId::new("r1").unwrap(), &owner, true);
+        let labels = of_run(&RunId::new("r1").unwrap(), &owner);
         assert_eq!(owner_of(&labels), Some(owner));
         assert_eq!(labels[RUN], "r1");
-        assert_eq!(labels[KEEP], "true");
         assert_eq!(owner_of(&HashMap::new()), None);
     }
 

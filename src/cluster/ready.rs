@@ -18,8 +18,6 @@ use crate::kafka::admin::{Admin, ClusterView, QuorumView};
 const ROUND: Duration = Duration::from_millis(200);
 /// Bound of one question; a node that starts may accept and never answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Lines of each node's log that an error shows.
-pub(crate) const LOG_LINES: usize = 12;
 
 /// What the nodes said in one round.
 #[derive(Debug, Default)]
@@ -43,14 +41,14 @@ pub(crate) async fn wait(cluster: &DockerCluster, clock: &Clock, within: Duratio
     loop {
         for node in cluster.nodes() {
             if let NodeState::Exited { code } = cluster.state(node.id).await? {
-                return Err(ClusterError::NodeEnded { node: node.id, code, log: cluster.last_lines(node.id, 3 * LOG_LINES).await });
+                return Err(ClusterError::NodeEnded { node: node.id, code, log: cluster.telling_lines(node.id).await });
             }
         }
         let round = ask(&admin, cluster).await;
         target = target.or_else(|| end_offset(cluster.nodes(), round.quorum.as_ref()));
         let Some(missing) = missing(cluster.nodes(), target, &round) else { return Ok(()) };
         if clock.now() >= give_up_at {
-            return Err(ClusterError::NotReady { within, missing, log: all_last_lines(cluster).await });
+            return Err(ClusterError::NotReady { within, missing, log: all_telling_lines(cluster).await });
         }
         if missing != said {
             progress(Progress::Waiting { missing: missing.clone() });
@@ -111,10 +109,10 @@ fn join(ids: &[BrokerId]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-async fn all_last_lines(cluster: &DockerCluster) -> String {
+async fn all_telling_lines(cluster: &DockerCluster) -> String {
     let mut text = String::new();
     for node in cluster.nodes() {
-        let _ = writeln!(text, "node {}:\n{}", node.id, cluster.last_lines(node.id, LOG_LINES).await);
+        let _ = writeln!(text, "node {}:\n{}", node.id, cluster.telling_lines(node.id).await);
     }
     text
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bollard::query_parameters::RemoveContainerOptionsBuilder;
+use bollard::query_parameters::{RemoveContainerOptionsBuilder, RemoveVolumeOptions};
 use futures_util::future::join_all;
 
 use super::daemon::{Daemon, could_not, status_of};
@@ -50,6 +50,7 @@ pub async fn run(daemon: &Daemon, run: &str) -> Result<Removed, ClusterError> {
             }
             removed.containers += remove_containers(daemon, &left).await?;
             removed.networks += remove_networks(daemon, &left).await?;
+            remove_volumes(daemon, &left).await?;
             // The next round looks again: a request of a cancelled `up` may have made one more in the meantime.
             tokio::time::sleep(RETRY_AFTER).await;
         }
@@ -95,9 +96,21 @@ async fn remove_networks(daemon: &Daemon, left: &RunObjects) -> Result<usize, Cl
     Ok(removed)
 }
 
+/// The mark of a kept cluster.
+async fn remove_volumes(daemon: &Daemon, left: &RunObjects) -> Result<(), ClusterError> {
+    for volume in &left.volumes {
+        match daemon.client().remove_volume(&volume.id, None::<RemoveVolumeOptions>).await {
+            Ok(()) => {}
+            Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
+            Err(error) => return Err(could_not(format!("remove the volume {}", volume.name))(error)),
+        }
+    }
+    Ok(())
+}
+
 fn names(left: &RunObjects) -> String {
-    let containers = left.containers.iter().map(|container| container.name.as_str());
-    containers.chain(left.networks.iter().map(|network| network.name.as_str())).collect::<Vec<_>>().join(", ")
+    let others = left.networks.iter().chain(&left.volumes).map(|object| object.name.as_str());
+    left.containers.iter().map(|container| container.name.as_str()).chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// Removes a run from where nothing can be awaited: a panic hook, a drop, the second Ctrl-C.

@@ -1,65 +1,29 @@
-//! Clusters on the real engine: up, ready, down, and what can be done to a node.
+//! Clusters on the real engine: up, ready, down, what can be done to a node, and that nothing is ever left behind.
 
+mod ending;
+mod nodes;
+mod starting;
+
+use std::process::Command;
 use std::time::Duration;
 
+use kafka_chaos::cluster::daemon::Daemon;
 use kafka_chaos::cluster::{Cluster, DockerCluster, NodeState, inventory};
 use kafka_chaos::ids::BrokerId;
 use kafka_chaos::plan::model::Layout;
 
-use crate::support::{self, KAFKA, cluster_spec, run_id, up_options};
+const ONE_NODE: Layout = Layout::Combined { nodes: 1 };
+const THREE_NODES: Layout = Layout::Combined { nodes: 3 };
 
-const COMBINED: Layout = Layout::Combined { nodes: 3 };
-
-async fn assert_nothing_left(cluster: &DockerCluster) {
-    let left = inventory::of_run(cluster.daemon(), cluster.run_id().as_str()).await.unwrap();
+async fn assert_nothing_left(run: &str) {
+    let left = inventory::of_run(&Daemon::connect().await.unwrap(), run).await.unwrap();
     assert_eq!(left, inventory::RunObjects::default());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn three_combined_nodes_come_up_and_leave_nothing() {
-    let Some(_guard) = support::brokers().await else { return };
-    let cluster = DockerCluster::up(&cluster_spec(KAFKA, COMBINED), &run_id("combined"), &up_options()).await.unwrap();
-    assert_eq!(cluster.bootstrap().len(), 3);
-    for node in cluster.nodes() {
-        assert!(node.is_broker && node.is_controller);
-        assert_eq!(cluster.state(node.id).await.unwrap(), NodeState::Running);
-    }
+/// Takes a cluster down in order, and looks.
+async fn down(cluster: &DockerCluster) {
     cluster.down().await.unwrap();
-    assert_nothing_left(&cluster).await;
-    // A second time changes nothing.
-    cluster.down().await.unwrap();
-    assert_eq!(cluster.state(BrokerId(1)).await.unwrap(), NodeState::Absent);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_node_goes_through_its_states() {
-    let Some(_guard) = support::brokers().await else { return };
-    let layout = Layout::Combined { nodes: 1 };
-    let cluster = DockerCluster::up(&cluster_spec(KAFKA, layout), &run_id("states"), &up_options()).await.unwrap();
-    let node = BrokerId(1);
-
-    cluster.pause(node).await.unwrap();
-    assert_eq!(cluster.state(node).await.unwrap(), NodeState::Paused);
-    assert!(cluster.pause(node).await.is_err(), "a second pause changes nothing");
-    cluster.unpause(node).await.unwrap();
-    assert_eq!(cluster.state(node).await.unwrap(), NodeState::Running);
-    assert!(cluster.start(node).await.is_err(), "it runs already");
-
-    cluster.kill(node).await.unwrap();
-    assert_eq!(ended(&cluster, node).await, 137);
-    assert!(cluster.kill(node).await.is_err(), "it is dead already");
-    assert!(cluster.stop(node, Duration::from_secs(5)).await.is_err(), "it is dead already");
-    cluster.start(node).await.unwrap();
-    assert_eq!(cluster.state(node).await.unwrap(), NodeState::Running);
-
-    // A node that is still formatting its storage does not hear SIGTERM.
-    cluster.ready(&up_options()).await.unwrap();
-    cluster.stop(node, Duration::from_secs(30)).await.unwrap();
-    assert_eq!(ended(&cluster, node).await, 143);
-    assert!(cluster.kill(BrokerId(9)).await.is_err());
-    assert!(!cluster.logs(node).await.unwrap().is_empty());
-    cluster.down().await.unwrap();
-    assert_nothing_left(&cluster).await;
+    assert_nothing_left(cluster.run_id().as_str()).await;
 }
 
 /// Waits until a node has ended; its exit code.
@@ -71,4 +35,9 @@ async fn ended(cluster: &DockerCluster, node: BrokerId) -> i64 {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("node {node} has not ended within 10 s");
+}
+
+/// The program.
+fn chaos() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_chaos"))
 }

@@ -129,7 +129,7 @@ mod tests {
     fn kept_by(keep: &str, owner: &Owner) -> RunObjects {
         let broker = container(&[(labels::NODE, "1"), (labels::CLIENT_PORT, "20001")], keep, owner);
         let controller = container(&[(labels::NODE, "2"), (labels::CONTROLLER_PORT, "20002")], keep, owner);
-        RunObjects { containers: vec![broker, controller], networks: Vec::new() }
+        RunObjects { containers: vec![broker, controller], ..RunObjects::default() }
     }
 
     #[test]

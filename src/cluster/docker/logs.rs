@@ -17,6 +17,10 @@ use crate::ids::BrokerId;
 pub(super) const LOG_BYTES_MAX: usize = 256 << 20;
 /// Most of a node's log that is saved: its end.
 const SAVED_BYTES_MAX: usize = 16 << 20;
+/// How far back an error looks for complaints, and how much of a log it shows.
+const LINES_SEARCHED: usize = 1000;
+const LINES_OF_COMPLAINT: usize = 12;
+const LINES_LAST: usize = 6;
 /// Bound on reading one log.
 const READ_WITHIN: Duration = Duration::from_secs(60);
 
@@ -79,10 +83,10 @@ impl DockerCluster {
         Ok(saved)
     }
 
-    /// A node's last lines, indented, for an error; what went wrong if they cannot be read.
-    pub(crate) async fn last_lines(&self, node: BrokerId, lines: usize) -> String {
-        match self.read_log(node, Part::Lines(lines)).await {
-            Ok(log) => indent(&String::from_utf8_lossy(&log.bytes)),
+    /// The lines of a node's log that tell most, indented, for an error; what went wrong if they cannot be read.
+    pub(crate) async fn telling_lines(&self, node: BrokerId) -> String {
+        match self.read_log(node, Part::Lines(LINES_SEARCHED)).await {
+            Ok(log) => telling(&String::from_utf8_lossy(&log.bytes)),
             Err(error) => format!("  (its log cannot be read: {error})"),
         }
     }
@@ -111,8 +115,18 @@ fn file_name(node: &Node) -> String {
     format!("{}-{}.log", if node.is_broker { "broker" } else { "controller" }, node.id)
 }
 
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+/// The last complaints, if there are any, then the last lines of all: a node that gives up says why first, and then shuts down at length.
+fn telling(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LINES_LAST));
+    let complaints: Vec<&str> = before.iter().copied().filter(|line| is_complaint(line)).collect();
+    let shown = complaints[complaints.len().saturating_sub(LINES_OF_COMPLAINT)..].iter().chain(last);
+    shown.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn is_complaint(line: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    has(&[" ERROR ", " FATAL ", "Exception", "Caused by:", "Error:"]) && !has(&[" INFO ", " DEBUG ", " TRACE "])
 }
 
 /// The end of a stream: the last pieces that fit.
@@ -157,6 +171,19 @@ mod tests {
         }
         let log = end.finish();
         assert_eq!((log.bytes.as_slice(), log.bytes_cut), (b"three\n".as_slice(), 8));
+    }
+
+    #[test]
+    fn complaints_are_shown_before_the_last_lines() {
+        let noise = |count: usize| (0..count).map(|n| format!("[..] INFO shut down {n}, no Exception\n")).collect::<String>();
+        let text = format!("[..] ERROR cannot bind\nCaused by: java.net.BindException: Address already in use\n\n{}", noise(40));
+        let shown = telling(&text);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines.len(), 2 + LINES_LAST);
+        assert_eq!(lines[..2], ["  [..] ERROR cannot bind", "  Caused by: java.net.BindException: Address already in use"]);
+        assert_eq!(lines[7], "  [..] INFO shut down 39, no Exception");
+        assert_eq!(telling("one\ntwo\n"), "  one\n  two");
+        assert_eq!(telling(""), "");
     }
 
     #[test]

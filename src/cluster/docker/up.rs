@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::models::{ContainerCreateBody, NetworkCreateRequest};
+use bollard::models::{ContainerCreateBody, NetworkCreateRequest, VolumeCreateRequest};
 use bollard::query_parameters::{CreateContainerOptionsBuilder, StartContainerOptions};
 use futures_util::future::try_join_all;
 
@@ -108,7 +108,7 @@ impl DockerCluster {
         let began = options.clock.now();
         let ports = wirings.iter().flat_map(Wiring::ports).collect();
         (options.progress)(Progress::PortsChosen { ports });
-        let mut labels = labels::of_run(&self.run, &Owner::current(), options.keep);
+        let mut labels = labels::of_run(&self.run, &Owner::current());
         labels.insert(labels::KAFKA.to_owned(), spec.kafka.clone());
         labels.insert(labels::IMAGE.to_owned(), self.image.clone());
         labels.insert(labels::SPEC.to_owned(), labels::spec_digest(spec, options.request_log));
@@ -130,9 +130,15 @@ impl DockerCluster {
         .await?;
         self.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
-        if options.keep {
-            self.leash.0.disarm();
-        }
+        if options.keep { self.mark_as_kept(common.labels).await } else { Ok(()) }
+    }
+
+    /// Lets the cluster outlive this process. Only now that it is ready: what a killed start leaves is a leftover, also with `--keep`.
+    async fn mark_as_kept(&self, mut labels: HashMap<String, String>) -> Result<(), ClusterError> {
+        labels.insert(labels::KEEP.to_owned(), "true".to_owned());
+        let request = VolumeCreateRequest { name: Some(self.run.keep_mark_name()), labels: Some(labels), ..VolumeCreateRequest::default() };
+        self.daemon.client().create_volume(request).await.map_err(could_not("mark the cluster as kept"))?;
+        self.leash.0.disarm();
         Ok(())
     }
 
