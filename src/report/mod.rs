@@ -1,1 +1,8 @@
-//! report
+//! What a run leaves for people and programs: the summary at the end ([`text`]), `run.json` ([`json`]), and the writer that keeps a run's
+//! folder complete while it goes ([`results`]).
+//!
+//! Nothing is computed here that `analyze` could compute. Used by `run/` (live) and by `chaos report` (from the file).
+
+pub mod json;
+pub mod results;
+pub mod text;
