@@ -103,8 +103,10 @@ pub struct GroupFinding {
     pub engine: String,
     /// How many producers.
     pub producers: u32,
-    /// Its records.
+    /// Its records, warm-up included.
     pub totals: Totals,
+    /// Those of the warm-up alone.
+    pub warmup_totals: Totals,
     /// Its Metadata requests.
     pub metadata_requests: RequestFinding,
     /// From a producer's construction to its first acknowledged record, over the producers that got there.

@@ -79,11 +79,22 @@ fn object(step: &StepFinding) -> String {
 
 fn records(findings: &Findings) -> String {
     let totals = &findings.totals;
-    match (totals.failed, totals.indeterminate) {
-        (0, 0) => "no record was lost".to_owned(),
-        (failed, 0) => format!("{failed} records failed"),
-        (0, indeterminate) => format!("no record failed for certain, {indeterminate} may or may not be in the log"),
-        (failed, indeterminate) => format!("{failed} records failed, {indeterminate} may or may not be in the log"),
+    let told = totals.ok + totals.failed + totals.indeterminate;
+    let failed = match totals.failed {
+        0 => "no record failed for certain".to_owned(),
+        1 => "1 record failed".to_owned(),
+        failed => format!("{failed} records failed"),
+    };
+    if totals.due == 0 {
+        "no record was due".to_owned()
+    } else if told < totals.due {
+        format!("{failed}, {} may or may not be in the log, and nothing is known of {}", totals.indeterminate, totals.due - told)
+    } else if totals.indeterminate > 0 {
+        format!("{failed}, {} may or may not be in the log", totals.indeterminate)
+    } else if totals.failed > 0 {
+        failed
+    } else {
+        "no record was lost".to_owned()
     }
 }
 

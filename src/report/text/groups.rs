@@ -6,6 +6,7 @@ use super::head::{or_dash, three_ms};
 use super::table::Table;
 use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, Quantiles, WindowFinding};
+use crate::record::fact::Totals;
 
 pub(super) fn records(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&[
@@ -21,12 +22,17 @@ pub(super) fn records(page: &mut Page, findings: &Findings) {
         "for memory",
     ]);
     let waited = |ms: u64| if ms == 0 { String::new() } else { span_us(ms * 1000) };
+    let counts = |totals: &Totals| [totals.due, totals.sent, totals.ok, totals.failed, totals.indeterminate].map(count);
     for group in &findings.groups {
-        let totals = [group.totals.due, group.totals.sent, group.totals.ok, group.totals.failed, group.totals.indeterminate];
         let mut row = vec![group.name.clone(), group.engine.clone(), count(u64::from(group.producers))];
-        row.extend(totals.map(count));
+        row.extend(counts(&group.totals));
         row.extend([waited(group.blocked_metadata_ms), waited(group.blocked_memory_ms)]);
         table.row(row);
+        if group.warmup_totals != Totals::default() {
+            let mut row = vec!["  of these in warm-up".to_owned(), String::new(), String::new()];
+            row.extend(counts(&group.warmup_totals));
+            table.row(row);
+        }
     }
     page.table("Records", &table);
 }
