@@ -37,17 +37,6 @@ impl Verdict {
             Self::Interrupted => "INTERRUPTED",
         }
     }
-
-    /// The program's exit code for it.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Pass => 0,
-            Self::Fail | Self::Hang => 1,
-            Self::Unknown => 4,
-            Self::Interrupted => 130,
-        }
-    }
 }
 
 /// All findings of a run.
@@ -103,8 +92,10 @@ pub struct GroupFinding {
     pub engine: String,
     /// How many producers.
     pub producers: u32,
-    /// Its records.
+    /// Its records, warm-up included.
     pub totals: Totals,
+    /// Those of the warm-up alone.
+    pub warmup_totals: Totals,
     /// Its Metadata requests.
     pub metadata_requests: RequestFinding,
     /// From a producer's construction to its first acknowledged record, over the producers that got there.

@@ -13,6 +13,8 @@ use crate::record::histogram::{HistogramError, LatencyHistogram};
 pub(crate) struct GroupLoad {
     /// Sum of its seconds.
     pub(crate) seconds: Totals,
+    /// Sum of its seconds before the baseline.
+    pub(crate) warmup: Totals,
     /// Each producer's totals over its life.
     pub(crate) producers: BTreeMap<ProducerIndex, Totals>,
     /// End of the last second in which a record was due.
@@ -92,6 +94,9 @@ impl GroupLoad {
         self.out_of_range += second.out_of_range;
         if second.counts.due > 0 {
             self.due_until_us = self.due_until_us.max((second.second + 1) * SECOND_US);
+        }
+        if second.second < 0 {
+            self.warmup.add(&second.counts);
         }
         let window = &mut self.windows[Window::of(second.second, steady_us) as usize];
         merge(&mut window.response_ok, second.histogram("response_ok")?)?;

@@ -193,13 +193,15 @@ impl Analysis {
     }
 
     fn group(&self, info: &GroupInfo) -> GroupFinding {
-        let load = self.loads.get(&info.name).cloned().unwrap_or_default();
+        let nothing = load::GroupLoad::default();
+        let load = self.loads.get(&info.name).unwrap_or(&nothing);
         let stages = self.first_acks.finding(&info.name);
         GroupFinding {
             name: info.name.clone(),
             engine: info.engine.clone(),
             producers: info.producers,
             totals: load.totals(info.producers),
+            warmup_totals: load.warmup,
             metadata_requests: self.requests.finding(&info.name),
             first_ack_ms: stages.acknowledged,
             first_ack_stages_ms: stages,

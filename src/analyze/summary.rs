@@ -79,35 +79,46 @@ fn object(step: &StepFinding) -> String {
 
 fn records(findings: &Findings) -> String {
     let totals = &findings.totals;
-    match (totals.failed, totals.indeterminate) {
-        (0, 0) => "no record was lost".to_owned(),
-        (failed, 0) => format!("{failed} records failed"),
-        (0, indeterminate) => format!("no record failed for certain, {indeterminate} may or may not be in the log"),
-        (failed, indeterminate) => format!("{failed} records failed, {indeterminate} may or may not be in the log"),
+    let told = totals.ok + totals.failed + totals.indeterminate;
+    let failed = match totals.failed {
+        0 => "no record failed for certain".to_owned(),
+        1 => "1 record failed".to_owned(),
+        failed => format!("{failed} records failed"),
+    };
+    if totals.due == 0 {
+        "no record was due".to_owned()
+    } else if told < totals.due {
+        format!("{failed}, {} may or may not be in the log, and nothing is known of {}", totals.indeterminate, totals.due - told)
+    } else if totals.indeterminate > 0 {
+        format!("{failed}, {} may or may not be in the log", totals.indeterminate)
+    } else if totals.failed > 0 {
+        failed
+    } else {
+        "no record was lost".to_owned()
     }
 }
 
 fn never(findings: &Findings) -> Option<String> {
     let worst = findings.steps.iter().flat_map(|step| &step.outages).chain(&findings.outside_steps);
     let worst = worst.map(|outage| outage.never_recovered).max().unwrap_or(0);
-    (worst > 0).then(|| format!("{worst} producer-partition pairs never recovered."))
+    (worst > 0).then(|| format!("{} never recovered.", pairs(worst)))
 }
 
 fn outside(outage: &OutageFigures) -> String {
     let longest = outage.outage_ms.map_or(0, |spread| spread.max);
-    let (group, stalled) = (&outage.group, outage.stalled);
-    format!("Outside any step, {stalled} producer-partition pairs of `{group}` stalled for up to {}.", range_s(longest, longest))
+    let (group, stalled) = (&outage.group, pairs(outage.stalled));
+    format!("Outside any step, {stalled} of `{group}` stalled for up to {}.", range_s(longest, longest))
 }
 
-/// `Caches of `fast` showed 6 partitions of orders 0.4 to 5.1 s after the change, by age.`
+/// `Caches of `fast` showed 6 partitions of orders 0.4 to 5.1 s after the change (50 by age).`
 fn growth(growth: &GrowthFinding) -> String {
     let GrowthFinding { group, topic, to, producers, never, .. } = growth;
     let Some(cached) = growth.cached_ms else {
         return format!("No cache of `{group}` showed {to} partitions of {topic} by the end ({producers} producers).");
     };
-    let by: Vec<String> = growth.by_reason.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    let by: Vec<String> = growth.by_reason.iter().map(|(reason, count)| format!("{count} by {reason}")).collect();
     let mut text = format!(
-        "Caches of `{group}` showed {to} partitions of {topic} {} after the change (by {})",
+        "Caches of `{group}` showed {to} partitions of {topic} {} after the change ({})",
         range_s(cached.min, cached.max),
         by.join(", ")
     );
@@ -120,6 +131,11 @@ fn growth(growth: &GrowthFinding) -> String {
         text.push_str(&format!("; {count} learned by an accident, not because of their metadata.max.age.ms"));
     }
     text + "."
+}
+
+/// So many pairs, in words.
+pub(crate) fn pairs(count: u64) -> String {
+    if count == 1 { "1 producer-partition pair".to_owned() } else { format!("{count} producer-partition pairs") }
 }
 
 /// Two spans in seconds as one phrase.

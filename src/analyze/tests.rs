@@ -34,7 +34,7 @@ fn verdicts_and_their_first_reasons() {
             Verdict::Fail,
             "step 1 `kill 9` changed nothing (seen)",
         ),
-        (hang(unmet(killed())).end(20_000), Verdict::Hang, "1 producer-partition pairs of group `steady` had not recovered by the end"),
+        (hang(unmet(killed())).end(20_000), Verdict::Hang, "1 producer-partition pair of group `steady` had not recovered by the end"),
         (lost(hang(killed())).end(20_000), Verdict::Unknown, "3 facts were lost: the writer could not keep up"),
         (
             killed().generator(0, 10, 30_000).end(20_000),

@@ -5,6 +5,7 @@
 
 use crate::analyze::expect::Expected;
 use crate::analyze::findings::{ExpectationFinding, Findings, GroupFinding, Verdict};
+use crate::analyze::summary::pairs;
 use crate::record::fact::StepOutcome;
 use crate::record::step::{StepLedger, StepRecord};
 
@@ -61,7 +62,7 @@ impl Reasons {
     /// Producers that never came back, and groups that never got anywhere.
     pub(crate) fn recovery(&mut self, group: &GroupFinding, never: usize, expected: &[Expected]) {
         if never > 0 {
-            let text = format!("{never} producer-partition pairs of group `{}` had not recovered by the end", group.name);
+            let text = format!("{} of group `{}` had not recovered by the end", pairs(never as u64), group.name);
             self.add(Weight::Hang, text);
         }
         let told = expected.iter().any(|expected| expected.speaks_of_records(&group.name));

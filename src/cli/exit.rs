@@ -4,6 +4,8 @@
 
 use std::process::ExitCode;
 
+use crate::analyze::findings::Verdict;
+
 /// What a command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -32,6 +34,17 @@ impl Exit {
             Self::Environment => 3,
             Self::Unknown => 4,
             Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Success,
+            Verdict::Fail | Verdict::Hang => Self::Failed,
+            Verdict::Unknown => Self::Unknown,
+            Verdict::Interrupted => Self::Interrupted,
         }
     }
 }

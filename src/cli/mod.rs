@@ -8,6 +8,7 @@ mod cluster;
 mod doctor;
 mod exit;
 pub mod plan;
+mod report;
 mod run;
 
 use std::io::IsTerminal;
@@ -82,11 +83,13 @@ enum Command {
     Run(run::Arguments),
     /// Check, show and list plans
     Plan(plan::PlanArgs),
-    /// Starts, lists and removes clusters
+    /// Print a run's summary again, from its facts
+    Report(report::ReportArgs),
+    /// Start, list and remove clusters
     Cluster(cluster::ClusterArgs),
-    /// Says what this machine lacks for real brokers, and the command that mends it
+    /// Say what this machine lacks for real brokers, and the command that mends it
     Doctor(doctor::DoctorArgs),
-    /// Removes clusters that a killed `chaos` has left
+    /// Remove clusters that a killed `chaos` has left
     Clean(clean::CleanArgs),
 }
 
@@ -140,6 +143,7 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
             Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
+            Command::Report(arguments) => report::run(&arguments, &mut output, colours),
             Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
             Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
             Command::Clean(arguments) => clean::run(&arguments, &mut output).await,

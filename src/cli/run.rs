@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::plan;
 use crate::run::Stop;
 use crate::run::{Ended, Request};
+use crate::ui::colour::Tone;
 use crate::ui::{Screen, Style};
 
 /// Arguments of `chaos run`.
@@ -82,10 +83,17 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     show(&ended, arguments.json, globals)
 }
 
-/// Prints what came of it.
+/// Prints what came of it, and tells it as an exit code.
 fn show(ended: &Ended, json: bool, globals: Globals) -> anyhow::Result<Exit> {
-    let _ = (json, globals);
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{:#?}", ended.taken.findings)?;
-    Ok(Exit::Success)
+    if json {
+        write!(out, "{}", ended.taken.json()?)?;
+    } else {
+        write!(out, "{}", ended.taken.summary(globals.colours_on(&out)))?;
+    }
+    if let Some(error) = &ended.left_behind {
+        writeln!(std::io::stderr(), "{} {error}", globals.painter_for(&std::io::stderr()).paint(Tone::Bad, "error:"))?;
+        return Ok(Exit::Environment);
+    }
+    Ok(if ended.interrupted.is_some() { Exit::Interrupted } else { Exit::from(ended.taken.findings.verdict) })
 }

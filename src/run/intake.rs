@@ -18,9 +18,11 @@ use crate::analyze::findings::{Findings, Verdict};
 use crate::analyze::live::Live;
 use crate::record::error::RecordError;
 use crate::record::fact::Stamped;
-use crate::record::files::{Files, RECOVERY, write_recovery};
+use crate::record::files::RUN;
 use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
+use crate::report::results::Results;
+use crate::report::text;
 use crate::ui::Screen;
 
 /// How often the screen is drawn.
@@ -43,9 +45,24 @@ pub struct Taken {
     pub folder: RunFolder,
     /// What they say.
     pub findings: Findings,
+    analysis: Analysis,
 }
 
 impl Taken {
+    /// The summary for people.
+    #[must_use]
+    pub fn summary(&self, colours: bool) -> String {
+        text::render(self.analysis.run(), &self.findings, Some(self.folder.path()), colours)
+    }
+
+    /// What `run.json` holds.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn json(&self) -> std::io::Result<String> {
+        std::fs::read_to_string(self.folder.file(RUN))
+    }
+
     /// Whether something failed that the brokers' logs may explain.
     pub(super) fn is_failure(&self) -> bool {
         !matches!(self.findings.verdict, Verdict::Pass | Verdict::Interrupted)
@@ -58,10 +75,10 @@ impl Intake {
     /// # Errors
     /// The files or the thread cannot be made.
     pub(super) fn start(folder: RunFolder, source: FactSource, screen: Screen, stop: Stop) -> Result<Self, RunError> {
-        let files = Files::create(&folder)?;
+        let results = Results::create(folder)?;
         let ended = CancellationToken::new();
         let (tx, outcome) = oneshot::channel();
-        let reader = Reader { folder, files, source, screen, stop, narrator: Narrator::default(), live: Live::default(), analysis: Analysis::new(), stretches: 0, failure: None };
+        let reader = Reader { results, source, screen, stop, narrator: Narrator::default(), live: Live::default(), failure: None };
         // Timers and the stream are all that this runtime has to serve.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(RunError::Thread)?;
         let until = ended.clone();
@@ -89,16 +106,12 @@ impl Intake {
 /// The thread's state.
 #[derive(Debug)]
 struct Reader {
-    folder: RunFolder,
-    files: Files,
+    results: Results,
     source: FactSource,
     screen: Screen,
     stop: Stop,
     narrator: Narrator,
     live: Live,
-    analysis: Analysis,
-    /// How many stretches the table of outages was last written from.
-    stretches: usize,
     /// The first file error. Facts are still read then, so that nobody's stream fills up, but nothing is written.
     failure: Option<RecordError>,
 }
@@ -116,7 +129,7 @@ impl Reader {
                     draws += 1;
                     self.screen.groups(self.live.groups());
                     if draws % DRAWS_PER_FLUSH == 0 {
-                        self.attempt(Self::flush);
+                        self.attempt(Results::tick);
                     }
                 }
                 fact = self.source.next() => match fact {
@@ -128,17 +141,15 @@ impl Reader {
         while let Some(fact) = self.source.try_next() {
             self.take(&fact);
         }
-        let findings = self.analysis.finish();
-        self.attempt(|reader| reader.complete(&findings));
-        match self.failure {
-            Some(failure) => Err(failure),
-            None => Ok(Taken { folder: self.folder, findings }),
+        if let Some(failure) = self.failure {
+            return Err(failure);
         }
+        let (folder, analysis, findings) = self.results.finish()?;
+        Ok(Taken { folder, findings, analysis })
     }
 
     fn take(&mut self, fact: &Stamped) {
-        self.attempt(|reader| reader.files.write(fact));
-        self.analysis.fold(fact);
+        self.attempt(|results| results.write(fact));
         let recovered = self.live.fold(fact);
         let line = self.narrator.line(fact);
         let recovery = recovered.and_then(|recovered| self.narrator.recovered(fact.time_us, &recovered));
@@ -147,28 +158,12 @@ impl Reader {
         }
     }
 
-    /// Brings what is known to disk.
-    fn flush(&mut self) -> Result<(), RecordError> {
-        let stretches = self.analysis.stretches();
-        if stretches != self.stretches {
-            self.stretches = stretches;
-            write_recovery(&self.folder.file(RECOVERY), &self.analysis.recovery_rows(false))?;
-        }
-        self.files.tick()
-    }
-
-    /// Writes what is known only at the end.
-    fn complete(&mut self, findings: &Findings) -> Result<(), RecordError> {
-        write_recovery(&self.folder.file(RECOVERY), &self.analysis.recovery_rows(true))?;
-        self.files.tick()
-    }
-
     /// Does something with the files, unless they failed before. A failure stops the run: its results would have holes.
-    fn attempt(&mut self, work: impl FnOnce(&mut Self) -> Result<(), RecordError>) {
+    fn attempt(&mut self, work: impl FnOnce(&mut Results) -> Result<(), RecordError>) {
         if self.failure.is_some() {
             return;
         }
-        if let Err(error) = work(self) {
+        if let Err(error) = work(&mut self.results) {
             self.stop.request(StopCause::Results(error.to_string()));
             self.failure = Some(error);
         }

@@ -96,7 +96,7 @@ fn an_open_stretch_is_a_hang_and_counts_until_the_end() {
     assert_eq!(outage(&findings, 1).never_recovered, 1);
     assert_eq!(figures(outage(&findings, 1)), (0, 0, 26_000, None));
     assert_eq!(findings.verdict, Verdict::Hang);
-    assert_eq!(findings.reasons, ["1 producer-partition pairs of group `steady` had not recovered by the end"]);
+    assert_eq!(findings.reasons, ["1 producer-partition pair of group `steady` had not recovered by the end"]);
 }
 
 #[test]

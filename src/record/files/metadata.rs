@@ -14,21 +14,56 @@ pub(super) const COLUMNS: &str =
 /// Rows per group and second; what comes on top is in `seconds.csv` as a count and in `facts.jsonl` in full.
 pub const ROWS_PER_SECOND_MAX: u32 = 1_000;
 
+/// Decides which requests get a row; the same facts in the same order give the same rows.
+#[derive(Debug, Default)]
+pub struct RowBudget {
+    /// The second that each group is in, and its requests in it.
+    seen: BTreeMap<String, (i64, u32)>,
+    left_out: u64,
+}
+
+impl RowBudget {
+    /// Whether a request of that group gets a row.
+    pub fn admits(&mut self, group: &str, time_us: i64) -> bool {
+        let second = time_us.div_euclid(1_000_000);
+        let admitted = match self.seen.get_mut(group) {
+            Some((at, rows)) if *at == second => {
+                *rows += 1;
+                *rows <= ROWS_PER_SECOND_MAX
+            }
+            Some(seen) => {
+                *seen = (second, 1);
+                true
+            }
+            None => {
+                self.seen.insert(group.to_owned(), (second, 1));
+                true
+            }
+        };
+        self.left_out += u64::from(!admitted);
+        admitted
+    }
+
+    /// How many have no row.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct MetadataFile {
     table: CsvFile,
-    /// The second that each group is in, and its rows in it.
-    written: BTreeMap<String, (i64, u32)>,
-    left_out: u64,
+    budget: RowBudget,
 }
 
 impl MetadataFile {
     pub(super) fn create(path: PathBuf) -> Result<Self> {
-        Ok(Self { table: CsvFile::create(path, COLUMNS)?, written: BTreeMap::new(), left_out: 0 })
+        Ok(Self { table: CsvFile::create(path, COLUMNS)?, budget: RowBudget::default() })
     }
 
     pub(super) fn left_out(&self) -> u64 {
-        self.left_out
+        self.budget.left_out()
     }
 
     pub(super) fn write(&mut self, stamped: &Stamped) -> Result<()> {
@@ -49,8 +84,7 @@ impl MetadataFile {
         else {
             return Ok(());
         };
-        if !self.has_room(group, stamped.time_us) {
-            self.left_out += 1;
+        if !self.budget.admits(group, stamped.time_us) {
             return Ok(());
         }
         self.table.row([
@@ -68,19 +102,6 @@ impl MetadataFile {
             update_version.0.to_string(),
             outcome.clone(),
         ])
-    }
-
-    fn has_room(&mut self, group: &str, time_us: i64) -> bool {
-        let second = time_us.div_euclid(1_000_000);
-        if !self.written.contains_key(group) {
-            self.written.insert(group.to_owned(), (second, 0));
-        }
-        let Some((at, rows)) = self.written.get_mut(group) else { return false };
-        if *at != second {
-            (*at, *rows) = (second, 0);
-        }
-        *rows += 1;
-        *rows <= ROWS_PER_SECOND_MAX
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {

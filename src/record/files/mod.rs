@@ -14,7 +14,7 @@ mod seconds;
 mod steps;
 
 pub use hlog::{Interval, IntervalLog};
-pub use metadata::ROWS_PER_SECOND_MAX as METADATA_ROWS_PER_SECOND_MAX;
+pub use metadata::{ROWS_PER_SECOND_MAX as METADATA_ROWS_PER_SECOND_MAX, RowBudget};
 pub use recovery::{RecoveryRow, write_recovery};
 pub use replace::replace;
 
