@@ -9,6 +9,7 @@ use bollard::Docker;
 use bollard::errors::Error;
 
 use super::ClusterError;
+use super::error::root_of;
 
 /// Where the engine listens if `DOCKER_HOST` names no other place.
 const DEFAULT_ADDRESS: &str = "unix:///var/run/docker.sock";
@@ -41,8 +42,7 @@ impl Daemon {
     /// # Errors
     /// [`ClusterError::EngineUnreachable`] if none answers there.
     pub async fn connect_to(address: &str) -> Result<Self, ClusterError> {
-        let unreachable =
-            |source: Box<dyn std::error::Error + Send + Sync>| ClusterError::EngineUnreachable { address: address.to_owned(), source };
+        let unreachable = |reason| ClusterError::EngineUnreachable { address: address.to_owned(), reason };
         let negotiate = async {
             // Without negotiation an engine that is older than the client's own version refuses every request.
             let docker = Docker::connect_with_host(address)?.with_timeout(REQUEST_WITHIN).negotiate_version().await?;
@@ -51,8 +51,8 @@ impl Daemon {
         };
         let (docker, answer) = tokio::time::timeout(CONNECT_WITHIN, negotiate)
             .await
-            .map_err(|_| unreachable(format!("no answer within {} s", CONNECT_WITHIN.as_secs()).into()))?
-            .map_err(|error| unreachable(Box::new(error)))?;
+            .map_err(|_| unreachable(format!("no answer within {} s", CONNECT_WITHIN.as_secs())))?
+            .map_err(|error| unreachable(root_of(&error)))?;
         let api_version = docker.client_version().to_string();
         Ok(Self { docker, address: address.to_owned(), version: answer.version.unwrap_or_default(), api_version })
     }

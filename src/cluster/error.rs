@@ -1,5 +1,6 @@
 //! What can go wrong with a cluster, told so that a person knows what to do next.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,17 +15,17 @@ pub enum ClusterError {
     NoSuchNode(BrokerId),
     /// No container engine answers.
     #[error(
-        "no container engine answers at {address}: {source}\n  start it (systemctl start docker), or let DOCKER_HOST name another one; \
+        "no container engine answers at {address}: {reason}\n  start it (systemctl start docker), or let DOCKER_HOST name another one; \
          `chaos doctor` checks the rest"
     )]
     EngineUnreachable {
         /// Where it was looked for.
         address: String,
-        /// What the attempt said.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        /// The root of what the attempt said.
+        reason: String,
     },
     /// The engine answered a request with an error.
-    #[error("the container engine could not {doing}: {source}")]
+    #[error("the container engine could not {doing}: {}", root_of(source.as_ref()))]
     Engine {
         /// The request, as it reads after "could not".
         doing: String,
@@ -157,6 +158,15 @@ pub enum ClusterError {
         /// The bound that passed.
         within: Duration,
     },
+}
+
+/// What is at the root of an error: HTTP clients say no more than "client error" at the top.
+pub(super) fn root_of(error: &(dyn Error + 'static)) -> String {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root.to_string()
 }
 
 impl ClusterError {

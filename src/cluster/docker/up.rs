@@ -84,8 +84,8 @@ impl DockerCluster {
         }
         let image = image_for(&daemon, spec, options).await?;
         let mut last = String::new();
-        for _ in 0..PORT_ATTEMPTS {
-            let wirings = wired(&daemon, spec, run).await?;
+        for attempt in 0..PORT_ATTEMPTS {
+            let wirings = wired(&daemon, spec, &format!("{run} {attempt}")).await?;
             let cluster = Self {
                 daemon: daemon.clone(),
                 run: run.clone(),
@@ -213,10 +213,10 @@ async fn image_for(daemon: &Daemon, spec: &ClusterSpec, options: &UpOptions) -> 
     image::pull(daemon, &spec.kafka, options.pull_within).await
 }
 
-/// Nodes with ports that are free now and that no container of ours, running or not, counts on.
-async fn wired(daemon: &Daemon, spec: &ClusterSpec, run: &RunId) -> Result<Vec<Wiring>, ClusterError> {
+/// Nodes with ports that are free now and that no container of ours, running or not, counts on. Another `seed` finds other ones.
+async fn wired(daemon: &Daemon, spec: &ClusterSpec, seed: &str) -> Result<Vec<Wiring>, ClusterError> {
     let taken = inventory::all(daemon).await?.values().flat_map(RunObjects::ports).collect();
-    let chosen = ports::choose(properties::ports_wanted(spec), &ports::usable_range(), &taken, run.as_str(), ports::is_free)?;
+    let chosen = ports::choose(properties::ports_wanted(spec), &ports::usable_range(), &taken, seed, ports::is_free)?;
     Ok(properties::wire(spec, &chosen))
 }
 
