@@ -1,0 +1,67 @@
+# Everything that a developer types. "make" alone lists the targets.
+
+# The version of Kafka that "make demo" and "make setup" make ready, and those that the tests run against.
+KAFKA ?= 4.3.0
+KAFKA_TEST_VERSIONS ?= 3.9.2 4.0.2 4.3.0
+PLAN ?= plans/rolling-restart.toml
+CARGO_TEST_FLAGS ?=
+CARGO_BENCH_FLAGS ?=
+
+# A fresh shell may not have the toolchain on its path yet.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+# On a build machine the lock file must be right as committed.
+LOCKED := $(if $(CI),--locked)
+CHAOS := $(or $(CARGO_TARGET_DIR),target)/release/chaos
+
+BASH_SCRIPTS := .ci/run scripts/setup images/kafka/build
+SH_SCRIPTS := $(addprefix images/kafka/root/, etc/kafka/docker/run \
+  $(addprefix opt/kafka/bin/, kafka-run-class.sh log-options make-class-archive tool))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@printf '\n  KAFKA=%s  KAFKA_TEST_VERSIONS="%s"  PLAN=%s\n' '$(KAFKA)' '$(KAFKA_TEST_VERSIONS)' '$(PLAN)'
+
+.PHONY: demo
+demo: setup build ## set up, build, and run a plan on a real cluster
+	$(CHAOS) run $(PLAN)
+
+.PHONY: test
+test: ## all tests, those on real brokers included
+	scripts/setup all $(KAFKA_TEST_VERSIONS)
+	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_TEST_FLAGS)
+
+.PHONY: quick
+quick: ## only the tests that need no container engine
+	cargo test $(LOCKED) $(CARGO_TEST_FLAGS)
+
+.PHONY: build
+build: ## the program, optimised
+	cargo build --release $(LOCKED)
+
+.PHONY: bench
+bench: ## the micro-benchmarks
+	cargo bench $(LOCKED) $(CARGO_BENCH_FLAGS)
+
+.PHONY: lint
+lint: ## format, clippy, documentation, shell scripts
+	cargo fmt --check
+	cargo clippy $(LOCKED) --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc $(LOCKED) --no-deps --quiet
+	@for script in $(BASH_SCRIPTS); do bash -n $$script || exit 1; done
+	@for script in $(SH_SCRIPTS); do sh -n $$script || exit 1; done
+	@if command -v shellcheck >/dev/null; then shellcheck $(BASH_SCRIPTS) $(SH_SCRIPTS); \
+	  else echo 'lint: no shellcheck here, the scripts were only parsed'; fi
+
+.PHONY: setup
+setup: ## toolchain, container engine, the image of KAFKA
+	@scripts/setup all $(KAFKA)
+
+.PHONY: image
+image: ## build the image of KAFKA, e.g. make image KAFKA=4.3.0
+	@scripts/setup engine
+	@images/kafka/build $(KAFKA)
+
+.PHONY: clean
+clean: build ## remove the containers and networks that runs have left
+	$(CHAOS) clean
