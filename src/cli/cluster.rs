@@ -30,6 +30,11 @@ const PROGRESS_MAX: usize = 256;
 
 /// Arguments of `chaos cluster`.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  chaos cluster up --nodes 3
+  chaos cluster status
+  chaos cluster down")]
 pub(super) struct ClusterArgs {
     #[command(subcommand)]
     command: Command,

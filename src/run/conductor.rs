@@ -21,8 +21,8 @@ use super::stop::{Stop, StopCause};
 use super::{RunError, started, topics};
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
-use crate::engine::generator::Generator;
 use crate::engine::EngineContext;
+use crate::engine::generator::Generator;
 use crate::fault::{Guards, StepRunner};
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;
@@ -205,15 +205,8 @@ impl Run<'_> {
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
-        let load = Load {
-            clock: self.clock,
-            screen: self.screen,
-            stop: self.stop,
-            facts,
-            phases,
-            groups: self.groups.clone(),
-            context: &context,
-        };
+        let load =
+            Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
         let outcome = load.run(steps).await;
         watch.finish().await;
         step_facts.cancel_open(self.clock.now());

@@ -64,10 +64,8 @@ pub(super) fn expectations(plan: &Plan) -> impl Iterator<Item = Fact> + '_ {
 }
 
 fn versions(plan: &Plan, cluster: Option<&DockerCluster>) -> BTreeMap<String, String> {
-    let mut versions = BTreeMap::from([
-        ("chaos".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("kafka".to_owned(), plan.cluster.kafka.clone()),
-    ]);
+    let mut versions =
+        BTreeMap::from([("chaos".to_owned(), env!("CARGO_PKG_VERSION").to_owned()), ("kafka".to_owned(), plan.cluster.kafka.clone())]);
     if let Some(cluster) = cluster {
         versions.insert("image".to_owned(), cluster.image().to_owned());
         versions.insert("docker".to_owned(), cluster.daemon().version().to_owned());
