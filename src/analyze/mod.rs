@@ -1,1 +1,261 @@
-//! analyze
+//! What the facts mean: incremental folds, driven by a run while it goes and by `chaos report` from the file, with the same result.
+//!
+//! Pure: no clock, no files. Each fold takes facts in any order that a run can write them and keeps no more than its figures need
+//! (stretches without service and pairs, not records). Read by `report` (findings) and `ui` ([`live`]).
+//!
+//! ```text
+//! Stamped -> steps     \
+//!         -> stretches  \
+//!         -> loads       > finish -> Findings (verdict, reasons, sentences, figures)
+//!         -> requests   /
+//!         -> ...       /
+//! ```
+
+mod expect;
+pub mod findings;
+mod first_ack;
+mod generator;
+mod growth;
+pub mod live;
+mod load;
+mod names;
+mod outage;
+mod requests;
+mod spread;
+mod summary;
+mod verdict;
+mod window;
+
+pub use expect::expectation_fact;
+pub use outage::ABOVE_BASELINE_US;
+pub use spread::Spread;
+pub use verdict::LATENESS_P99_MAX_US;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analyze::expect::{Expected, Measured};
+use crate::analyze::findings::{Findings, GroupFinding, StepFinding, Verdict};
+use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
+use crate::analyze::verdict::Reasons;
+use crate::analyze::window::{StepWindow, step_windows};
+use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
+use crate::record::files::{RecoveryRow, millis};
+use crate::record::step::{StepLedger, StepRecord};
+
+/// Rows for pairs that a step left alone are written up to so many; beyond it only outages are.
+pub const ZERO_ROWS_MAX: usize = 100_000;
+
+/// All folds of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    run: Option<Box<RunStarted>>,
+    expected: Vec<Expected>,
+    steps: StepLedger,
+    stretches: Stretches,
+    loads: load::Loads,
+    requests: requests::Requests,
+    growth: growth::Growth,
+    first_acks: first_ack::FirstAcks,
+    generator: generator::Generator,
+    group_warnings: BTreeMap<String, BTreeSet<String>>,
+    facts_lost: u64,
+    last_us: i64,
+    /// End of the run, and what interrupted it.
+    ended: Option<(i64, Option<String>)>,
+}
+
+impl Analysis {
+    /// An analysis of nothing yet; what the plan expects comes as facts.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a fact.
+    pub fn fold(&mut self, stamped: &Stamped) {
+        self.steps.fold(stamped);
+        self.stretches.fold(stamped);
+        self.loads.fold(stamped);
+        self.requests.fold(stamped);
+        self.growth.fold(stamped);
+        self.first_acks.fold(stamped);
+        self.generator.fold(stamped);
+        self.expected.extend(Expected::from_fact(&stamped.fact));
+        self.last_us = self.last_us.max(stamped.time_us);
+        match &stamped.fact {
+            Fact::RunStarted(run) => self.run = Some(run.clone()),
+            Fact::GroupStarted { group, warnings } => {
+                self.group_warnings.entry(group.clone()).or_default().extend(warnings.iter().cloned());
+            }
+            Fact::FactsLost { count } => self.facts_lost += count,
+            Fact::RunEnded { interrupted } => self.ended = Some((stamped.time_us, interrupted.clone())),
+            _ => {}
+        }
+    }
+
+    /// What the run said about itself, once its first fact has come.
+    #[must_use]
+    pub fn run(&self) -> Option<&RunStarted> {
+        self.run.as_deref()
+    }
+
+    /// How many outages could be known so far: grows when [`Self::recovery_rows`] may have changed.
+    #[must_use]
+    pub fn stretches(&self) -> usize {
+        self.stretches.stretches.len()
+    }
+
+    /// Rows of `recovery.csv` so far; with `zeros` also one for each pair that a step left alone (up to [`ZERO_ROWS_MAX`]).
+    #[must_use]
+    pub fn recovery_rows(&self, zeros: bool) -> Vec<RecoveryRow> {
+        let (windows, basis) = (step_windows(&self.steps), self.basis());
+        let hits = self.hits(&windows, &basis);
+        outage::rows(&self.stretches, &hits, &windows, &basis, zeros && !self.too_many_zero_rows(&windows))
+    }
+
+    /// What all facts so far say together.
+    #[must_use]
+    pub fn finish(&self) -> Findings {
+        let (windows, basis) = (step_windows(&self.steps), self.basis());
+        let hits = self.hits(&windows, &basis);
+        let outages = outage::report(&self.stretches, &hits, &self.steps, &windows, &basis);
+        let groups: Vec<GroupFinding> = self.groups().iter().map(|group| self.group(group)).collect();
+        let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+        let mut totals = Totals::default();
+        groups.iter().for_each(|group| totals.add(&group.totals));
+        let measured = Measured { groups: &groups, loads: &self.loads, outages: &outages, stretches: &self.stretches };
+        let expectations = self.expected.iter().map(|expected| expected.check(measured)).collect();
+        let mut findings = Findings {
+            verdict: Verdict::Unknown,
+            reasons: Vec::new(),
+            summary: Vec::new(),
+            totals,
+            expectations,
+            steps: self.steps.steps().map(|step| self.step(step, &windows, &outages)).collect(),
+            outside_steps: outages.outside.clone(),
+            growth: self.growth.findings(&self.steps, &names),
+            generator: self.generator.finding(),
+            facts_lost: self.facts_lost,
+            warnings: self.warnings(&windows),
+            ended_ms: self.ended.as_ref().map(|(time_us, _)| millis(*time_us)),
+            groups,
+        };
+        findings.summary = summary::sentences(&findings);
+        (findings.verdict, findings.reasons) = self.verdict(&findings, &outages);
+        findings
+    }
+
+    fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>) {
+        let mut reasons = Reasons::default();
+        reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
+        reasons.trust(findings, self.loads.unreadable + self.generator.unreadable, !self.steps.is_empty());
+        for group in &findings.groups {
+            let number = self.stretches.groups.iter().find(|(_, name)| *name == group.name).map(|(number, _)| number);
+            let never = number.and_then(|number| outages.never.get(&number)).map_or(0, BTreeSet::len);
+            reasons.recovery(group, never, &self.expected);
+        }
+        reasons.steps(&self.steps);
+        findings.expectations.iter().for_each(|expectation| reasons.expectation(expectation));
+        reasons.decide()
+    }
+
+    fn hits(&self, windows: &[StepWindow], basis: &[GroupBasis]) -> Vec<Hit> {
+        let end_us = self.ended.as_ref().map_or(self.last_us, |(time_us, _)| *time_us);
+        outage::assign(&self.stretches, windows, basis, end_us)
+    }
+
+    /// By group number of the stretches.
+    fn basis(&self) -> Vec<GroupBasis> {
+        let basis = |name: &str| {
+            let load = self.loads.get(name);
+            GroupBasis {
+                p99_us: load.and_then(load::GroupLoad::baseline_p99_us).unwrap_or(0),
+                due_until_us: load.map_or(i64::MIN, |load| load.due_until_us),
+            }
+        };
+        self.stretches.groups.iter().map(|(_, name)| basis(name)).collect()
+    }
+
+    fn too_many_zero_rows(&self, windows: &[StepWindow]) -> bool {
+        self.stretches.pairs.len() * windows.len() > ZERO_ROWS_MAX
+    }
+
+    /// Groups as the run told them, and any other that facts speak of.
+    fn groups(&self) -> Vec<GroupInfo> {
+        let mut groups = self.run.as_ref().map_or_else(Vec::new, |run| run.groups.clone());
+        for (name, load) in self.loads.iter() {
+            if !groups.iter().any(|group| group.name == name) {
+                let producers = u32::try_from(load.producers.len()).unwrap_or(u32::MAX);
+                groups.push(GroupInfo { name: name.to_owned(), engine: String::new(), producers });
+            }
+        }
+        groups
+    }
+
+    fn group(&self, info: &GroupInfo) -> GroupFinding {
+        let nothing = load::GroupLoad::default();
+        let load = self.loads.get(&info.name).unwrap_or(&nothing);
+        let stages = self.first_acks.finding(&info.name);
+        GroupFinding {
+            name: info.name.clone(),
+            engine: info.engine.clone(),
+            producers: info.producers,
+            totals: load.totals(info.producers),
+            warmup_totals: load.warmup,
+            metadata_requests: self.requests.finding(&info.name),
+            first_ack_ms: stages.acknowledged,
+            first_ack_stages_ms: stages,
+            latency: load.latency(),
+            outage_threshold_ms: millis(load.baseline_p99_us().unwrap_or(0) + ABOVE_BASELINE_US),
+            blocked_metadata_ms: load.blocked_metadata_us / 1000,
+            blocked_memory_ms: load.blocked_memory_us / 1000,
+            cached_partitions: load.cached_partitions,
+            warnings: self.group_warnings.get(&info.name).into_iter().flatten().cloned().collect(),
+        }
+    }
+
+    fn step(&self, step: &StepRecord, windows: &[StepWindow], outages: &OutageReport) -> StepFinding {
+        StepFinding {
+            step: step.step.0,
+            parent: step.parent.map(|parent| parent.0),
+            round: step.round,
+            action: step.action.clone(),
+            target: step.target.clone(),
+            nodes: step.nodes.iter().map(|node| node.0).collect(),
+            was_controller: step.was_controller,
+            requested_ms: millis(step.requested_us),
+            acknowledged_ms: step.acknowledged_us.map(millis),
+            observed_ms: step.observed_us.map(millis),
+            outcome: step.outcome.map(|outcome| outcome.name().to_owned()),
+            detail: step.detail.clone(),
+            has_parts: self.steps.steps().any(|other| other.parent == Some(step.step)),
+            outages: if windows.is_empty() { Vec::new() } else { outages.by_step.get(&step.step).cloned().unwrap_or_default() },
+        }
+    }
+
+    fn warnings(&self, windows: &[StepWindow]) -> Vec<String> {
+        let mut warnings = self.run.as_ref().map_or_else(Vec::new, |run| run.warnings.clone());
+        if let Some(late_us) = self.generator.after_p99_us().filter(|us| *us > LATENESS_P99_MAX_US) {
+            warnings.push(format!("after the baseline the generator was late (p99 {} ms): the machine was busy", late_us / 1000));
+        }
+        for (name, load) in self.loads.iter() {
+            if load.out_of_range > 0 {
+                warnings.push(format!("group `{name}`: {} latencies lie above the histograms' bound of 600 s", load.out_of_range));
+            }
+            let disagreeing = self.requests.disagreeing(name);
+            if disagreeing > 0 && self.facts_lost == 0 {
+                warnings.push(format!("group `{name}`: {disagreeing} producers count their Metadata requests otherwise than their events"));
+            }
+            if !windows.is_empty() && load.due_until_us > 0 && load.baseline_p99_us().is_none() {
+                warnings.push(format!("group `{name}` has no baseline: its outages are stretches above 500 ms"));
+            }
+        }
+        if self.too_many_zero_rows(windows) {
+            warnings.push("recovery.csv holds outages only: a row for every pair and step would be too many".to_owned());
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests;

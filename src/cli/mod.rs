@@ -1,1 +1,178 @@
-//! cli
+//! The command line: one file per command; the only place that knows clap and anyhow, and that prints.
+//!
+//! A command returns an [`Exit`], or an error that is printed here, once, with its causes. Not here: what a command does beyond reading
+//! its arguments and showing what came of them.
+
+mod clean;
+mod cluster;
+mod doctor;
+mod exit;
+pub mod plan;
+mod report;
+mod run;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::cluster::ClusterError;
+use crate::plan::PlanError;
+use crate::run::RunError;
+use crate::ui::colour::{ColourChoice, Painter, Tone};
+pub use exit::Exit;
+
+/// Runs the program with the process's own arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    // clap prints its own errors, with exit code 2, and help, with 0.
+    let arguments = Arguments::parse();
+    let globals = arguments.globals;
+    globals.start_tracing();
+    let exit = match execute(arguments.command, globals) {
+        Ok(exit) => exit,
+        Err(error) => {
+            print_error(&error, globals.painter_for(&std::io::stderr()));
+            exit_of(&error)
+        }
+    };
+    exit.into()
+}
+
+/// Shows, on real Kafka brokers in containers, what clients lose when the cluster changes under them, for how long, and where the time
+/// is spent.
+#[derive(Debug, Parser)]
+#[command(name = "chaos", version, propagate_version = true, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  chaos doctor                                what is missing on this machine, and the command that mends it
+  chaos plan check plans/rolling-restart.toml all problems of a plan, with line and hint
+  chaos run plans/rolling-restart.toml        start a cluster, load it, do the plan's steps, tell what was lost
+
+Exit codes: 0 pass, 1 fail or hang, 2 bad plan or arguments, 3 environment, 4 unknown, 130 interrupted.";
+
+/// Options of every command.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Globals {
+    /// When to use colours (NO_COLOR is honoured with `auto`)
+    #[arg(long, global = true, value_enum, default_value = "auto", env = "CHAOS_COLOR")]
+    color: ColorArgument,
+    /// Tell more on standard error: -v informs, -vv debugs, -vvv traces
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ColorArgument {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a plan: cluster up, load, steps, analysis, cluster down
+    Run(run::Arguments),
+    /// Check, show and list plans
+    Plan(plan::PlanArgs),
+    /// Print a run's summary again, from its facts
+    Report(report::ReportArgs),
+    /// Start, list and remove clusters
+    Cluster(cluster::ClusterArgs),
+    /// Say what this machine lacks for real brokers, and the command that mends it
+    Doctor(doctor::DoctorArgs),
+    /// Remove clusters that a killed `chaos` has left
+    Clean(clean::CleanArgs),
+}
+
+impl Globals {
+    /// Whether colours are used on this output.
+    #[must_use]
+    pub fn colours_on(self, output: &impl IsTerminal) -> bool {
+        let choice = match self.color {
+            ColorArgument::Auto => ColourChoice::Auto,
+            ColorArgument::Always => ColourChoice::Always,
+            ColorArgument::Never => ColourChoice::Never,
+        };
+        choice.decide(std::env::var("NO_COLOR").ok().as_deref(), output.is_terminal())
+    }
+
+    /// Paints for this output.
+    #[must_use]
+    pub fn painter_for(self, output: &impl IsTerminal) -> Painter {
+        Painter { enabled: self.colours_on(output) }
+    }
+
+    /// Sends what the program and its libraries trace to standard error, as much as was asked for.
+    fn start_tracing(self) {
+        let level = match self.verbose {
+            0 => return,
+            1 => tracing::Level::INFO,
+            2 => tracing::Level::DEBUG,
+            _ => tracing::Level::TRACE,
+        };
+        tracing_subscriber::fmt().with_max_level(level).with_ansi(self.colours_on(&std::io::stderr())).with_writer(std::io::stderr).init();
+    }
+
+    /// Whether anything is traced: progress is shown as lines then, since both would draw over each other.
+    #[must_use]
+    pub fn is_verbose(self) -> bool {
+        self.verbose > 0
+    }
+}
+
+fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
+    // A worker per core and little else: the program must not take from what it measures. Name look-ups are the only blocking work.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(available_parallelism().map_or(1, usize::from))
+        .max_blocking_threads(2)
+        .thread_name("chaos")
+        .enable_all()
+        .build()?;
+    let mut output = std::io::stdout();
+    let colours = globals.colours_on(&output);
+    runtime.block_on(async {
+        match command {
+            Command::Run(arguments) => run::run(arguments, globals).await,
+            Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
+            Command::Report(arguments) => report::run(&arguments, &mut output, colours),
+            Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
+            Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
+            Command::Clean(arguments) => clean::run(&arguments, &mut output).await,
+        }
+    })
+}
+
+/// The exit code of an error, by its kind.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    let is_usage = error.is::<PlanError>()
+        || error.downcast_ref::<RunError>().is_some_and(RunError::is_request_fault)
+        || error.downcast_ref::<ClusterError>().is_some_and(ClusterError::is_request_fault);
+    if is_usage { Exit::Usage } else { Exit::Environment }
+}
+
+#[allow(clippy::print_stderr, reason = "the one place that prints errors")]
+fn print_error(error: &anyhow::Error, painter: Painter) {
+    if let Some(problems) = error.downcast_ref::<PlanError>() {
+        eprintln!("{}", problems.render(painter.enabled));
+        return;
+    }
+    eprintln!("{} {error}", painter.paint(Tone::Bad, "error:"));
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        // Typed errors often say their source's words themselves.
+        if !told.contains(&cause) {
+            eprintln!("  because: {cause}");
+        }
+        told = cause;
+    }
+}

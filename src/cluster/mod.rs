@@ -1,6 +1,34 @@
 //! Kafka nodes in containers: up, ready, down, and what can be done to one node.
 //!
 //! [`Cluster`] is what `fault`, `run` and later engines see. Not here: when a fault happens (`fault`), what it costs (`analyze`).
+//!
+//! ```text
+//! docker (up, attach, one node, logs) -> ready
+//!    |                                     \-> kafka::admin
+//!    |-> properties, ports, image, labels, owner      what is made, and how it is found again
+//!    |-> remove <- janitor                            the end: orderly, by last resort, or at the next start
+//!    \-> daemon, inventory                            the engine, and what of ours it holds
+//! ```
+
+pub mod daemon;
+pub mod docker;
+mod error;
+pub mod image;
+pub mod inventory;
+pub mod janitor;
+pub mod labels;
+pub mod owner;
+pub mod ports;
+mod progress;
+mod properties;
+mod ready;
+pub mod remove;
+
+pub use docker::{DockerCluster, UpOptions};
+pub use error::ClusterError;
+pub use labels::RunId;
+pub use progress::{Progress, ProgressFn};
+pub use remove::LastResort;
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -60,13 +88,4 @@ pub trait Cluster: Debug + Send + Sync {
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
     /// A node's log (standard output and error) since its container was made.
     fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>>;
-}
-
-/// What can go wrong with a cluster. All are the environment's fault (exit code 3) unless a variant says otherwise.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClusterError {
-    /// The cluster has no such node.
-    #[error("the cluster has no node {0}")]
-    NoSuchNode(BrokerId),
 }

@@ -1,1 +1,83 @@
-//! engine
+//! Which client makes a group's load, and the group's figures.
+//!
+//! An [`Engine`] starts a whole producer group and hands back a [`GroupHandle`]; whatever the group does and meets goes to the run's
+//! [`FactSink`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
+
+pub mod generator;
+pub mod native;
+mod recorder;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::clock::{Clock, Moment};
+use crate::engine::generator::Generator;
+use crate::ids::HostPort;
+use crate::plan::model::ProducerGroup;
+use crate::record::sink::FactSink;
+
+/// What an engine needs to know of the run; the same for all groups.
+#[derive(Clone, Debug)]
+pub struct EngineContext {
+    /// The run's clock.
+    pub clock: Clock,
+    /// Listeners of the cluster for clients; a group may have its own list instead.
+    pub bootstrap: Vec<HostPort>,
+    /// Start of the load (of warm-up): `active` is counted from here. May lie in the future.
+    pub load_start: Moment,
+    /// Start of `steady`: where second 0 begins, and what facts' times count from.
+    pub steady: Moment,
+    /// The plan's seed.
+    pub seed: u64,
+    /// Where facts go.
+    pub facts: FactSink,
+    /// Which load-generating process this is; 0 for the only one.
+    pub worker: u32,
+    /// Where senders tell how late they were; one for all groups.
+    pub generator: Arc<Generator>,
+}
+
+/// A kind of client that can make a group's load.
+pub trait Engine: Debug + Send + Sync {
+    /// Checks a group's configuration without starting anything. `Ok` holds remarks for the reader: configured keys without effect.
+    ///
+    /// # Errors
+    /// When the group could not be started with this configuration.
+    fn check(&self, group: &ProducerGroup) -> Result<Vec<String>, EngineError>;
+
+    /// Starts a group: it sends from `context.load_start + active.from` on, until `active.until` or [`GroupHandle::stop_sending`]. To be
+    /// called inside a tokio runtime, in which the group lives.
+    fn start<'a>(
+        &'a self,
+        group: &'a ProducerGroup,
+        context: &'a EngineContext,
+    ) -> BoxFuture<'a, Result<Box<dyn GroupHandle>, EngineError>>;
+}
+
+/// A group that runs. Dropping it without [`GroupHandle::finish`] ends its tasks at once and tells nothing more.
+pub trait GroupHandle: Debug + Send + Sync {
+    /// No record is due at or after `end`, which may be now or in the future. Records that are due before it are still handed over. Of
+    /// several calls the earliest moment holds.
+    fn stop_sending(&self, end: Moment);
+
+    /// Waits, at most `drain`, until all due records are handed over and their outcomes are known; then closes every client and tells
+    /// what is left to tell (open gaps, runs of acknowledgements, totals). Implies `stop_sending(now)`.
+    fn finish(self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()>;
+}
+
+/// Why a group could not be started. Always the plan's fault (exit code 2) unless a variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The client refused the group's configuration.
+    #[error("producers `{group}`: {source}")]
+    Config {
+        /// The group's name.
+        group: String,
+        /// The client's own words.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}

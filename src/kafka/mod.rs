@@ -4,6 +4,7 @@
 //! core). Not here: plans, Docker, reports; the client never learns that it is measured, it tells one [`event::ClientObserver`] what it does.
 //! Called by `engine` (producers), `cluster`, `fault` and `run` (admin requests).
 
+pub mod admin;
 pub mod core;
 pub mod event;
 pub mod metadata;

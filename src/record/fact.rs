@@ -28,6 +28,17 @@ pub struct Stamped {
 pub enum Fact {
     /// The run and its plan; always the first fact.
     RunStarted(Box<RunStarted>),
+    /// What the plan expects; one fact per expectation, in plan order, so that the verdict can be made again from the facts alone.
+    Expected {
+        /// The metric's name in plans.
+        metric: String,
+        /// Of which group; `None`: over all groups.
+        group: Option<String>,
+        /// The comparison's sign in plans.
+        comparison: String,
+        /// With what.
+        value: f64,
+    },
     /// A phase began. `End` is the end of the load.
     PhaseStarted {
         /// Which.
@@ -450,6 +461,9 @@ pub struct GroupSecond {
     /// Histograms by name, each in HDR's V2-deflate form as base64: `response_ok`, `response_bad`, `service_ok`, `service_bad`,
     /// `metadata_round_trip`; unit: microseconds. Absent when empty.
     pub histograms: BTreeMap<String, String>,
+    /// Exact greatest value of each histogram, in microseconds (a histogram itself keeps three digits).
+    #[serde(default)]
+    pub histogram_max_us: BTreeMap<String, u64>,
     /// Values above the histograms' bound (they are counted here and recorded as the bound).
     pub out_of_range: u64,
 }
@@ -461,6 +475,9 @@ pub struct GeneratorSecond {
     pub second: i64,
     /// Lateness of sends (hand-over minus due, for sends that did not wait behind a blocked one), V2-deflate, base64, microseconds.
     pub lateness: Option<String>,
+    /// Its exact greatest value, in microseconds; 0 without any.
+    #[serde(default)]
+    pub lateness_max_us: u64,
     /// CPU time of this process so far, in microseconds.
     pub cpu_us_total: u64,
     /// Resident memory, in bytes.

@@ -1,5 +1,20 @@
-//! What a run leaves: facts, histograms, files, the run's folder.
+//! What a run leaves: facts, histograms, the run's folder, and the files that follow from facts alone.
 //!
-//! Not here: what the facts mean (`analyze`).
+//! ```text
+//! engines, steps, phases -> FactSink -> FactSource -> Files   (run/ drives it; one tick a second)
+//!                                          \-> analyze
+//! ```
+//!
+//! Not here: what the facts mean (`analyze`), and when the files that need that meaning are written (`report`).
 
+pub mod error;
 pub mod fact;
+pub mod files;
+pub mod folder;
+pub mod histogram;
+pub mod read;
+pub mod sink;
+pub mod step;
+
+#[cfg(test)]
+pub(crate) mod sample;

@@ -1,1 +1,27 @@
-//! run
+//! The conductor: the only module that knows all others.
+//!
+//! ```text
+//! cli -> conductor -> load (phases, groups) -> engines
+//!            |   \-> steps -> fault
+//!            |-> topics, started, machine              before the load
+//!            \-> intake (a thread): files, analysis, screen (narrate)
+//! ```
+//!
+//! Not here: how a step is done (`fault`), how records are made (`engine`), what facts mean (`analyze`). Called by `cli`.
+
+mod conductor;
+mod error;
+mod intake;
+mod load;
+mod machine;
+mod narrate;
+mod phases;
+mod started;
+mod steps;
+mod stop;
+mod topics;
+
+pub use conductor::{Ended, Request, run};
+pub use error::RunError;
+pub use intake::Taken;
+pub use stop::{Stop, StopCause};

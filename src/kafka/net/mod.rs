@@ -1,8 +1,11 @@
-//! Sockets and timers for `core`, and the handles that users hold.
+//! Sockets and timers: the driver of `core` with the handles that users hold, and a connection for one request at a time. Every wait is
+//! bounded.
 //!
-//! [`producer::Producer`] is the client under load; one driver task moves each.
+//! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use. Not here: what the bytes
+//! mean to a producer (`core`), how they are laid out (`wire`).
 
 pub mod connector;
 mod driver;
 pub mod producer;
+pub mod rpc;
 mod shared;

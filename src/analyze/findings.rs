@@ -1,0 +1,284 @@
+//! What the analysis says, as plain values: the text report shows them, `run.json` holds them.
+//!
+//! Field names are an interface: `docs/results.md` lists them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::analyze::spread::Spread;
+use crate::record::fact::Totals;
+
+/// The outcome of a run in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Every expectation is met, every step was done and seen, everything recovered.
+    Pass,
+    /// An expectation is not met, or a step changed nothing, failed or was not seen.
+    Fail,
+    /// A producer's partition had not recovered by the end.
+    Hang,
+    /// The figures cannot be trusted, or an expectation could not be checked.
+    Unknown,
+    /// The run was stopped before its end.
+    Interrupted,
+}
+
+impl Verdict {
+    /// The word in files and on the screen.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::Hang => "HANG",
+            Self::Unknown => "UNKNOWN",
+            Self::Interrupted => "INTERRUPTED",
+        }
+    }
+}
+
+/// All findings of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// The outcome in one word.
+    pub verdict: Verdict,
+    /// Why it is not PASS, the weightiest first.
+    pub reasons: Vec<String>,
+    /// What happened, in sentences.
+    pub summary: Vec<String>,
+    /// Records of all groups.
+    pub totals: Totals,
+    /// The plan's expectations, in its order.
+    pub expectations: Vec<ExpectationFinding>,
+    /// Groups in plan order.
+    pub groups: Vec<GroupFinding>,
+    /// Steps in the order of firing.
+    pub steps: Vec<StepFinding>,
+    /// Stalls that no step explains, by group; only groups that had any.
+    pub outside_steps: Vec<OutageFigures>,
+    /// What each group's caches made of each step that added partitions.
+    pub growth: Vec<GrowthFinding>,
+    /// The load generator's own health.
+    pub generator: GeneratorFinding,
+    /// Facts that did not fit into the stream.
+    pub facts_lost: u64,
+    /// Remarks for the reader that do not change the verdict.
+    pub warnings: Vec<String>,
+    /// End of the run in milliseconds since the start of `steady`; `None`: it was cut off.
+    pub ended_ms: Option<i64>,
+}
+
+/// An expectation and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectationFinding {
+    /// The expectation as the plan says it, such as `records.failed == 0 (steady)`.
+    pub text: String,
+    /// The metric's value; `None`: it could not be measured.
+    pub value: Option<f64>,
+    /// Whether it is met; `None`: could not be checked.
+    pub met: Option<bool>,
+    /// The value in words, such as `13 204 ms`.
+    pub value_in_words: String,
+}
+
+/// What one group did and saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupFinding {
+    /// Its name.
+    pub name: String,
+    /// The client that made its load.
+    pub engine: String,
+    /// How many producers.
+    pub producers: u32,
+    /// Its records, warm-up included.
+    pub totals: Totals,
+    /// Those of the warm-up alone.
+    pub warmup_totals: Totals,
+    /// Its Metadata requests.
+    pub metadata_requests: RequestFinding,
+    /// From a producer's construction to its first acknowledged record, over the producers that got there.
+    pub first_ack_ms: Option<Spread>,
+    /// The stages of that way.
+    pub first_ack_stages_ms: StageFinding,
+    /// Latencies by window.
+    pub latency: LatencyFinding,
+    /// A stretch without service must be longer than this to be an outage: 500 ms above the baseline's p99.
+    pub outage_threshold_ms: i64,
+    /// Time that sends waited for metadata, over all producers.
+    pub blocked_metadata_ms: u64,
+    /// Time that sends waited for memory.
+    pub blocked_memory_ms: u64,
+    /// Least and greatest partition count of any producer's topic in its cache at the end.
+    pub cached_partitions: Option<(u32, u32)>,
+    /// Remarks, such as settings without effect.
+    pub warnings: Vec<String>,
+}
+
+/// A group's Metadata requests over its producers' whole lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestFinding {
+    /// All of them.
+    pub total: u64,
+    /// By reason.
+    pub by_reason: BTreeMap<String, u64>,
+    /// Over producers.
+    pub per_producer: Option<Spread>,
+    /// Those sent for age alone, over producers.
+    pub by_age_per_producer: Option<Spread>,
+    /// Bytes sent.
+    pub request_bytes: u64,
+    /// Bytes received.
+    pub response_bytes: u64,
+    /// How they ended.
+    pub by_outcome: BTreeMap<String, u64>,
+}
+
+/// Stages from construction, each counted from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageFinding {
+    /// The first connection is up.
+    pub connected: Option<Spread>,
+    /// Its ApiVersions are answered.
+    pub ready: Option<Spread>,
+    /// The first topic is in the snapshot.
+    pub metadata: Option<Spread>,
+    /// The first record is acknowledged.
+    pub acknowledged: Option<Spread>,
+}
+
+/// A group's latencies by window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyFinding {
+    /// Before the baseline.
+    pub warmup: WindowFinding,
+    /// `steady`.
+    pub baseline: WindowFinding,
+    /// From the end of `steady` to the end of the load.
+    pub after: WindowFinding,
+}
+
+/// Latencies of one window; `None` without any record of the kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowFinding {
+    /// Acknowledgement minus due time.
+    pub response: Option<Quantiles>,
+    /// Acknowledgement minus send.
+    pub service: Option<Quantiles>,
+    /// Response time of records that failed or are indeterminate.
+    pub response_bad: Option<Quantiles>,
+}
+
+/// Quantiles of a histogram, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// How many values.
+    pub count: u64,
+    /// The median.
+    pub p50_us: u64,
+    /// 99 % are not above it.
+    pub p99_us: u64,
+    /// The greatest, exact.
+    pub max_us: u64,
+}
+
+/// A step and what it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepFinding {
+    /// Its number.
+    pub step: u32,
+    /// The step whose part it is.
+    pub parent: Option<u32>,
+    /// Round or position, from 1.
+    pub round: Option<u32>,
+    /// Such as `kill`.
+    pub action: String,
+    /// As the plan says it.
+    pub target: String,
+    /// What the target was resolved to.
+    pub nodes: Vec<i32>,
+    /// Whether the node was the active controller.
+    pub was_controller: Option<bool>,
+    /// Just before the call.
+    pub requested_ms: i64,
+    /// The call returned.
+    pub acknowledged_ms: Option<i64>,
+    /// Confirmed from outside.
+    pub observed_ms: Option<i64>,
+    /// How it ended; `None`: it did not.
+    pub outcome: Option<String>,
+    /// In words.
+    pub detail: String,
+    /// Whether other steps are parts of it; its outages are then theirs.
+    pub has_parts: bool,
+    /// What it did to each group that sent at the time.
+    pub outages: Vec<OutageFigures>,
+}
+
+/// Outages of one group at one step. A *pair* is a producer and a partition that it uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutageFigures {
+    /// The group.
+    pub group: String,
+    /// Pairs in use at the time; for a step with parts: pairs times rounds.
+    pub pairs: u64,
+    /// Those with an outage.
+    pub stalled: u64,
+    /// Those whose outage had begun before the step.
+    pub began_before: u64,
+    /// The longest outage of each pair, over all pairs, 0 for those without.
+    pub outage_ms: Option<Spread>,
+    /// The same over the pairs whose outage began with this step.
+    pub own_ms: Option<Spread>,
+    /// From the step's request to the first ok that ended an outage, over the pairs that recovered.
+    pub request_to_ok_ms: Option<Spread>,
+    /// Pairs without any ok after it.
+    pub never_recovered: u64,
+}
+
+/// What one group's caches made of a step that added partitions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrowthFinding {
+    /// The step.
+    pub step: u32,
+    /// The topic.
+    pub topic: String,
+    /// Partitions before, where known.
+    pub from: Option<u32>,
+    /// Partitions since.
+    pub to: u32,
+    /// The group.
+    pub group: String,
+    /// Producers that had the topic in their caches before the step.
+    pub producers: u64,
+    /// Producers whose cache never showed the new count.
+    pub never: u64,
+    /// From the step's observation (or else its acknowledgement, or request) to the cache showing it; negative: the cache was first.
+    pub cached_ms: Option<Spread>,
+    /// By which request they learned, by reason.
+    pub by_reason: BTreeMap<String, u64>,
+    /// From the cache showing it to the first acknowledged record on a new partition, over the producers that got there.
+    pub first_use_ms: Option<Spread>,
+}
+
+/// The load generator's own health.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorFinding {
+    /// Lateness of sends over the whole load: median.
+    pub lateness_p50_us: Option<u64>,
+    /// 99 % were not later.
+    pub lateness_p99_us: Option<u64>,
+    /// The latest.
+    pub lateness_max_us: Option<u64>,
+    /// CPU time of the process, over all workers.
+    pub cpu_seconds: f64,
+    /// Greatest resident memory of any worker.
+    pub rss_bytes_max: u64,
+    /// Greatest number of threads of any worker.
+    pub threads_max: u64,
+    /// Lateness in the baseline alone.
+    pub baseline_lateness: Option<Quantiles>,
+    /// CPU time in the baseline, in percent of one core, over all workers.
+    pub baseline_cpu_percent: Option<f64>,
+}

@@ -1,0 +1,108 @@
+//! The load generator's own health: a late generator measures itself, not Kafka.
+
+use std::collections::BTreeMap;
+
+use crate::analyze::findings::GeneratorFinding;
+use crate::analyze::load::{merge, quantiles};
+use crate::analyze::window::Window;
+use crate::record::fact::{Fact, GeneratorSecond, Stamped};
+use crate::record::histogram::LatencyHistogram;
+
+/// CPU times of one worker.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cpu {
+    /// Greatest total.
+    total_us: u64,
+    /// Second and total at the baseline's begin.
+    from: Option<(i64, u64)>,
+    /// Second and total at the baseline's end.
+    to: Option<(i64, u64)>,
+}
+
+/// All workers' health.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Generator {
+    steady_us: i64,
+    all: Option<LatencyHistogram>,
+    baseline: Option<LatencyHistogram>,
+    after: Option<LatencyHistogram>,
+    cpu: BTreeMap<u32, Cpu>,
+    rss_bytes_max: u64,
+    threads_max: u64,
+    /// Histograms that could not be read.
+    pub(crate) unreadable: u64,
+}
+
+impl Generator {
+    /// Takes in a fact.
+    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+        match &stamped.fact {
+            Fact::RunStarted(run) => self.steady_us = run.phases_us[1],
+            Fact::Generator(second) => self.second(stamped.worker, second),
+            _ => {}
+        }
+    }
+
+    fn second(&mut self, worker: u32, second: &GeneratorSecond) {
+        self.rss_bytes_max = self.rss_bytes_max.max(second.rss_bytes);
+        self.threads_max = self.threads_max.max(second.threads);
+        let window = Window::of(second.second, self.steady_us);
+        let cpu = self.cpu.entry(worker).or_default();
+        cpu.total_us = cpu.total_us.max(second.cpu_us_total);
+        let sample = Some((second.second, second.cpu_us_total));
+        match window {
+            Window::Warmup => cpu.from = sample,
+            Window::Baseline => {
+                cpu.from = cpu.from.or(sample);
+                cpu.to = sample;
+            }
+            Window::After => {}
+        }
+        let Some(text) = &second.lateness else { return };
+        let Ok(lateness) = LatencyHistogram::decode(text, (second.lateness_max_us > 0).then_some(second.lateness_max_us)) else {
+            self.unreadable += 1;
+            return;
+        };
+        let of_window = match window {
+            Window::Baseline => merge(&mut self.baseline, Some(lateness.clone())),
+            Window::After => merge(&mut self.after, Some(lateness.clone())),
+            Window::Warmup => Ok(()),
+        };
+        if of_window.and_then(|()| merge(&mut self.all, Some(lateness))).is_err() {
+            self.unreadable += 1;
+        }
+    }
+
+    /// p99 of the lateness after the baseline: the machine may be busy with restarting brokers.
+    pub(crate) fn after_p99_us(&self) -> Option<u64> {
+        self.after.as_ref().and_then(|lateness| lateness.quantile_us(0.99))
+    }
+
+    pub(crate) fn finding(&self) -> GeneratorFinding {
+        let all = quantiles(self.all.as_ref());
+        let percents: Vec<f64> = self.cpu.values().filter_map(Cpu::baseline_percent).collect();
+        GeneratorFinding {
+            lateness_p50_us: all.map(|q| q.p50_us),
+            lateness_p99_us: all.map(|q| q.p99_us),
+            lateness_max_us: all.map(|q| q.max_us),
+            cpu_seconds: self.cpu.values().map(|cpu| seconds(cpu.total_us)).sum(),
+            rss_bytes_max: self.rss_bytes_max,
+            threads_max: self.threads_max,
+            baseline_lateness: quantiles(self.baseline.as_ref()),
+            baseline_cpu_percent: (!percents.is_empty()).then(|| percents.iter().sum()),
+        }
+    }
+}
+
+impl Cpu {
+    fn baseline_percent(&self) -> Option<f64> {
+        let ((from, cpu_from), (to, cpu_to)) = (self.from?, self.to?);
+        let length = u32::try_from(to - from).ok().filter(|length| *length > 0)?;
+        // One decimal: more would be noise.
+        Some((seconds(cpu_to.saturating_sub(cpu_from)) / f64::from(length) * 1000.0).round() / 10.0)
+    }
+}
+
+fn seconds(us: u64) -> f64 {
+    std::time::Duration::from_micros(us).as_secs_f64()
+}

@@ -1,0 +1,179 @@
+//! Records and latencies of each group, from its seconds and its producers' totals.
+
+use std::collections::BTreeMap;
+
+use crate::analyze::findings::{LatencyFinding, Quantiles, WindowFinding};
+use crate::analyze::window::{SECOND_US, Window};
+use crate::ids::ProducerIndex;
+use crate::record::fact::{Fact, GroupSecond, Stamped, Totals};
+use crate::record::histogram::{HistogramError, LatencyHistogram};
+
+/// What a group's seconds add up to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupLoad {
+    /// Sum of its seconds.
+    pub(crate) seconds: Totals,
+    /// Sum of its seconds before the baseline.
+    pub(crate) warmup: Totals,
+    /// Each producer's totals over its life.
+    pub(crate) producers: BTreeMap<ProducerIndex, Totals>,
+    /// End of the last second in which a record was due.
+    pub(crate) due_until_us: i64,
+    /// Values above the histograms' bound.
+    pub(crate) out_of_range: u64,
+    pub(crate) blocked_metadata_us: u64,
+    pub(crate) blocked_memory_us: u64,
+    /// Least and greatest partition count in any producer's cache at the end.
+    pub(crate) cached_partitions: Option<(u32, u32)>,
+    windows: [WindowLatency; 3],
+}
+
+#[derive(Clone, Debug, Default)]
+struct WindowLatency {
+    response_ok: Option<LatencyHistogram>,
+    response_bad: Option<LatencyHistogram>,
+    service_ok: Option<LatencyHistogram>,
+}
+
+/// All groups' loads by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loads {
+    groups: BTreeMap<String, GroupLoad>,
+    steady_us: i64,
+    /// Histograms that could not be read: a damaged or foreign file.
+    pub(crate) unreadable: u64,
+}
+
+impl Loads {
+    /// Takes in a fact.
+    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+        match &stamped.fact {
+            Fact::RunStarted(run) => {
+                self.steady_us = run.phases_us[1];
+                self.groups.extend(run.groups.iter().map(|group| (group.name.clone(), GroupLoad::default())));
+            }
+            Fact::Second(second) => {
+                let group = self.groups.entry(second.group.clone()).or_default();
+                if group.add(second, self.steady_us).is_err() {
+                    self.unreadable += 1;
+                }
+            }
+            Fact::ProducerTotals {
+                group,
+                producer,
+                totals,
+                metadata_requests: _,
+                blocked_metadata_us,
+                blocked_memory_us,
+                cached_partitions,
+            } => {
+                let group = self.groups.entry(group.clone()).or_default();
+                group.producers.insert(*producer, *totals);
+                group.blocked_metadata_us += blocked_metadata_us;
+                group.blocked_memory_us += blocked_memory_us;
+                group.cached(cached_partitions.values().copied());
+            }
+            _ => {}
+        }
+    }
+
+    /// One group's load.
+    pub(crate) fn get(&self, group: &str) -> Option<&GroupLoad> {
+        self.groups.get(group)
+    }
+
+    /// All groups.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &GroupLoad)> {
+        self.groups.iter().map(|(name, load)| (name.as_str(), load))
+    }
+}
+
+impl GroupLoad {
+    fn add(&mut self, second: &GroupSecond, steady_us: i64) -> Result<(), HistogramError> {
+        self.seconds.add(&second.counts);
+        self.out_of_range += second.out_of_range;
+        if second.counts.due > 0 {
+            self.due_until_us = self.due_until_us.max((second.second + 1) * SECOND_US);
+        }
+        if second.second < 0 {
+            self.warmup.add(&second.counts);
+        }
+        let window = &mut self.windows[Window::of(second.second, steady_us) as usize];
+        merge(&mut window.response_ok, second.histogram("response_ok")?)?;
+        merge(&mut window.response_bad, second.histogram("response_bad")?)?;
+        merge(&mut window.service_ok, second.histogram("service_ok")?)
+    }
+
+    fn cached(&mut self, counts: impl Iterator<Item = u32>) {
+        for count in counts {
+            let (least, greatest) = self.cached_partitions.unwrap_or((count, count));
+            self.cached_partitions = Some((least.min(count), greatest.max(count)));
+        }
+    }
+
+    /// The group's records: its producers' own totals if all of `producers` told theirs, else the sum of its seconds.
+    pub(crate) fn totals(&self, producers: u32) -> Totals {
+        if self.producers.len() < usize::try_from(producers).unwrap_or(usize::MAX).max(1) {
+            return self.seconds;
+        }
+        let mut sum = Totals::default();
+        self.producers.values().for_each(|totals| sum.add(totals));
+        sum
+    }
+
+    /// Response time of acknowledged records in a window.
+    pub(crate) fn response(&self, window: Window) -> Option<&LatencyHistogram> {
+        self.windows[window as usize].response_ok.as_ref()
+    }
+
+    /// p99 of the response time in the baseline.
+    pub(crate) fn baseline_p99_us(&self) -> Option<i64> {
+        self.response(Window::Baseline).and_then(|h| h.quantile_us(0.99)).and_then(|us| i64::try_from(us).ok())
+    }
+
+    pub(crate) fn latency(&self) -> LatencyFinding {
+        let finding = |window: Window| {
+            let window = &self.windows[window as usize];
+            WindowFinding {
+                response: quantiles(window.response_ok.as_ref()),
+                service: quantiles(window.service_ok.as_ref()),
+                response_bad: quantiles(window.response_bad.as_ref()),
+            }
+        };
+        LatencyFinding { warmup: finding(Window::Warmup), baseline: finding(Window::Baseline), after: finding(Window::After) }
+    }
+}
+
+impl Totals {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.indeterminate += other.indeterminate;
+    }
+}
+
+/// Adds a histogram, if there is one, to a sum that is made on first need.
+pub(crate) fn merge(sum: &mut Option<LatencyHistogram>, more: Option<LatencyHistogram>) -> Result<(), HistogramError> {
+    match (sum.as_mut(), more) {
+        (_, None) => Ok(()),
+        (None, Some(more)) => {
+            *sum = Some(more);
+            Ok(())
+        }
+        (Some(sum), Some(more)) => sum.merge(&more),
+    }
+}
+
+/// The figures of a histogram; `None` without values.
+pub(crate) fn quantiles(histogram: Option<&LatencyHistogram>) -> Option<Quantiles> {
+    let histogram = histogram?;
+    Some(Quantiles {
+        count: histogram.count(),
+        p50_us: histogram.quantile_us(0.5)?,
+        p99_us: histogram.quantile_us(0.99)?,
+        max_us: histogram.max_us(),
+    })
+}

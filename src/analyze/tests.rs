@@ -1,0 +1,154 @@
+//! Findings and verdicts of whole streams.
+
+use super::*;
+use crate::record::fact::StepOutcome;
+use crate::record::sample::Sample;
+
+fn findings(stream: &Sample) -> Findings {
+    let mut analysis = Analysis::new();
+    stream.facts.iter().for_each(|fact| analysis.fold(fact));
+    analysis.finish()
+}
+
+fn calm() -> Sample {
+    Sample::new(&[("steady", 1)]).pairs("steady", 1, 2).load("steady", -2, 20).generator(-2, 20, 1_000)
+}
+
+fn killed() -> Sample {
+    calm().step(1, "kill", "2", 12_000)
+}
+
+#[test]
+fn verdicts_and_their_first_reasons() {
+    let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
+    let hang = |stream: Sample| stream.gap(crate::record::sample::Pair("steady", 0, 0), 12_000, None);
+    let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
+    let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
+    let table: [(Sample, Verdict, &str); 14] = [
+        (calm().end(20_000), Verdict::Pass, ""),
+        (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
+        (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
+        (calm().child(1, None, None, "kill", "9", 12_000).end(20_000), Verdict::Fail, "step 1 `kill 9` did not end"),
+        (
+            calm().child(1, None, None, "kill", "9", 12_000).done(1, 12_000, StepOutcome::NoOp).end(20_000),
+            Verdict::Fail,
+            "step 1 `kill 9` changed nothing (seen)",
+        ),
+        (hang(unmet(killed())).end(20_000), Verdict::Hang, "1 producer-partition pair of group `steady` had not recovered by the end"),
+        (lost(hang(killed())).end(20_000), Verdict::Unknown, "3 facts were lost: the writer could not keep up"),
+        (
+            killed().generator(0, 10, 30_000).end(20_000),
+            Verdict::Unknown,
+            "the load generator was late: p99 30 ms in the baseline, the limit is 20 ms",
+        ),
+        (Sample::new(&[("idle", 1)]).end(20_000), Verdict::Unknown, "group `idle` never sent"),
+        (
+            Sample::new(&[("late", 1)]).load("late", 10, 20).step(1, "kill", "2", 12_000).end(20_000),
+            Verdict::Unknown,
+            "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness",
+        ),
+        (
+            killed().expect("partitions.cached.min", "==", 6.0).end(20_000),
+            Verdict::Unknown,
+            "expected partitions.cached.min == 6, but it could not be measured",
+        ),
+        (
+            unmet(killed().expect("partitions.cached.min", "==", 6.0)).end(20_000),
+            Verdict::Fail,
+            "expected records.ok >= 1000000000, but it is 2200",
+        ),
+        (stopped(lost(killed())), Verdict::Interrupted, "the run was interrupted: SIGINT"),
+        (killed(), Verdict::Interrupted, "the facts end before the run did: it was killed"),
+    ];
+    for (stream, verdict, reason) in table {
+        let findings = findings(&stream);
+        let first = findings.reasons.first().map_or("", String::as_str);
+        assert_eq!((findings.verdict, first), (verdict, reason));
+    }
+}
+
+#[test]
+fn a_group_without_any_ack_hangs_unless_the_plan_speaks_of_it() {
+    let deaf = || {
+        let mut stream = Sample::new(&[("steady", 1)]);
+        for second in -2..20 {
+            stream = stream.second("steady", second, |figures| {
+                figures.counts = Totals { due: 10, sent: 10, failed: 10, ..Totals::default() };
+                figures.histograms.clear();
+            });
+        }
+        stream
+    };
+    assert_eq!(findings(&deaf().end(20_000)).verdict, Verdict::Hang);
+    let mut spoken_of = deaf().expect("records.ok", "==", 0.0);
+    if let Some(Fact::Expected { group, .. }) = spoken_of.facts.last_mut().map(|stamped| &mut stamped.fact) {
+        *group = Some("steady".to_owned());
+    }
+    assert_eq!(findings(&spoken_of.end(20_000)).verdict, Verdict::Pass);
+}
+
+#[test]
+fn metrics_have_values() {
+    let stream = killed()
+        .gap(crate::record::sample::Pair("steady", 0, 0), 12_000, Some(21_000))
+        .totals("steady", 0, Totals { due: 30, sent: 29, ok: 20, failed: 5, indeterminate: 4 }, &[("age", 3), ("start", 1)], 6)
+        .end(60_000);
+    let mut analysis = Analysis::new();
+    let metrics = crate::plan::model::Metric::ALL;
+    let stream = metrics.iter().fold(stream, |stream, (_, name)| stream.expect(name, ">", 1.0));
+    stream.facts.iter().for_each(|fact| analysis.fold(fact));
+    let values: Vec<_> = analysis.finish().expectations.iter().map(|e| (e.text.clone(), e.value_in_words.clone())).collect();
+    let expected = [
+        ("records.due > 1", "30"),
+        ("records.ok > 1", "20"),
+        ("records.failed > 1", "5"),
+        ("records.indeterminate > 1", "4"),
+        ("outage.max > 1 ms", "9000 ms"),
+        ("outage.median > 1 ms", "9000 ms"),
+        ("outage.hang > 1", "0"),
+        ("latency.p99 > 1 ms", "2 ms"),
+        ("metadata-requests.per-producer > 1", "4"),
+        ("metadata-requests.by-age.per-producer > 1", "3"),
+        ("partitions.cached.min > 1", "6"),
+        ("partitions.cached.max > 1", "6"),
+    ];
+    assert_eq!(values, expected.map(|(text, value)| (text.to_owned(), value.to_owned())));
+}
+
+#[test]
+fn latencies_are_told_by_window() {
+    let group = &findings(&calm().end(20_000)).groups[0];
+    let counts = [&group.latency.warmup, &group.latency.baseline, &group.latency.after].map(|w| w.response.unwrap().count);
+    assert_eq!(counts, [200, 1_000, 1_000]);
+    assert_eq!(group.latency.baseline.response.unwrap().max_us, 3_000);
+    assert_eq!(group.outage_threshold_ms, 502);
+}
+
+#[test]
+fn the_generator_tells_of_the_baseline_and_of_the_whole_load() {
+    let generator = findings(&calm().end(20_000)).generator;
+    assert_eq!(generator.baseline_cpu_percent, Some(10.0));
+    assert_eq!((generator.lateness_p99_us, generator.rss_bytes_max, generator.threads_max), (Some(1_000), 40_000_000, 3));
+    assert!((generator.cpu_seconds - 2.9).abs() < 1e-9, "{}", generator.cpu_seconds);
+}
+
+#[test]
+fn requests_are_counted_from_totals_or_else_from_events_and_must_agree() {
+    let events = calm().request("steady", 0, "start", -1_900).request("steady", 0, "age", 3_000);
+    let cut_off = findings(&events);
+    assert_eq!(cut_off.groups[0].metadata_requests.total, 2);
+    let events = calm().request("steady", 0, "start", -1_900).request("steady", 0, "age", 3_000);
+    let told = findings(&events.totals("steady", 0, Totals::default(), &[("start", 1), ("age", 4)], 6).end(20_000));
+    let requests = &told.groups[0].metadata_requests;
+    assert_eq!((requests.total, requests.by_age_per_producer.unwrap().max, requests.response_bytes), (5, 4, 800));
+    assert!(told.warnings[0].contains("count their Metadata requests otherwise"), "{:?}", told.warnings);
+}
+
+#[test]
+fn the_order_of_facts_within_a_second_does_not_matter() {
+    let stream = killed().gap(crate::record::sample::Pair("steady", 0, 0), 12_000, Some(21_000)).end(30_000);
+    let first = findings(&stream);
+    let mut facts = stream.facts;
+    facts[1..].reverse();
+    assert_eq!(findings(&Sample { facts }).groups, first.groups);
+}

@@ -1,0 +1,121 @@
+//! The verdict: reasons against PASS, each with its weight; the weightiest decides.
+//!
+//! Distrust comes before accusation: figures of a run that lost facts or sent late prove nothing, so UNKNOWN outranks HANG and FAIL. An
+//! expectation that merely could not be measured ranks below FAIL: the rest of such a run is sound.
+
+use crate::analyze::expect::Expected;
+use crate::analyze::findings::{ExpectationFinding, Findings, GroupFinding, Verdict};
+use crate::analyze::summary::pairs;
+use crate::record::fact::StepOutcome;
+use crate::record::step::{StepLedger, StepRecord};
+
+/// Lateness that voids a run: p99 in the baseline.
+pub const LATENESS_P99_MAX_US: u64 = 20_000;
+
+/// Weight of a reason, weightiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Interrupted,
+    Distrust,
+    Hang,
+    Fail,
+    Unmeasured,
+}
+
+/// Reasons gathered so far.
+#[derive(Debug, Default)]
+pub(crate) struct Reasons(Vec<(Weight, String)>);
+
+impl Reasons {
+    /// The run was stopped, or its facts end before it did.
+    pub(crate) fn interruption(&mut self, ended: bool, interrupted: Option<&str>) {
+        match (ended, interrupted) {
+            (_, Some(by)) => self.add(Weight::Interrupted, format!("the run was interrupted: {by}")),
+            (false, None) => self.add(Weight::Interrupted, "the facts end before the run did: it was killed".to_owned()),
+            (true, None) => {}
+        }
+    }
+
+    /// Whether the figures can be trusted.
+    pub(crate) fn trust(&mut self, findings: &Findings, unreadable: u64, has_steps: bool) {
+        if findings.facts_lost > 0 {
+            self.add(Weight::Distrust, format!("{} facts were lost: the writer could not keep up", findings.facts_lost));
+        }
+        if unreadable > 0 {
+            self.add(Weight::Distrust, format!("{unreadable} histograms cannot be read"));
+        }
+        if let Some(lateness) = findings.generator.baseline_lateness.filter(|lateness| lateness.p99_us > LATENESS_P99_MAX_US) {
+            let (late, limit) = (lateness.p99_us / 1000, LATENESS_P99_MAX_US / 1000);
+            let text = format!("the load generator was late: p99 {late} ms in the baseline, the limit is {limit} ms");
+            self.add(Weight::Distrust, text);
+        }
+        for group in findings.groups.iter().filter(|group| group.totals.due == 0 || group.totals.sent == 0) {
+            self.add(Weight::Distrust, format!("group `{}` never sent", group.name));
+        }
+        let has_baseline = findings.groups.iter().any(|group| group.latency.baseline.response.is_some());
+        if has_steps && !findings.groups.is_empty() && !has_baseline {
+            let text = "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness";
+            self.add(Weight::Distrust, text.to_owned());
+        }
+    }
+
+    /// Producers that never came back, and groups that never got anywhere.
+    pub(crate) fn recovery(&mut self, group: &GroupFinding, never: usize, expected: &[Expected]) {
+        if never > 0 {
+            let text = format!("{} of group `{}` had not recovered by the end", pairs(never as u64), group.name);
+            self.add(Weight::Hang, text);
+        }
+        let told = expected.iter().any(|expected| expected.speaks_of_records(&group.name));
+        if group.totals.sent > 0 && group.totals.ok == 0 && never == 0 && !told {
+            self.add(Weight::Hang, format!("not one record of group `{}` was acknowledged", group.name));
+        }
+    }
+
+    /// Steps that were not what the plan wanted.
+    pub(crate) fn steps(&mut self, steps: &StepLedger) {
+        for step in steps.steps() {
+            if let Some(what) = complaint(step) {
+                let detail = if step.detail.is_empty() { String::new() } else { format!(" ({})", step.detail) };
+                self.add(Weight::Fail, format!("step {} `{} {}` {what}{detail}", step.step, step.action, step.target));
+            }
+        }
+    }
+
+    /// Expectations that are not met, or that could not be checked.
+    pub(crate) fn expectation(&mut self, finding: &ExpectationFinding) {
+        let (text, value) = (&finding.text, &finding.value_in_words);
+        match finding.met {
+            Some(true) => {}
+            Some(false) => self.add(Weight::Fail, format!("expected {text}, but it is {value}")),
+            None => self.add(Weight::Unmeasured, format!("expected {text}, but it could not be measured")),
+        }
+    }
+
+    fn add(&mut self, weight: Weight, text: String) {
+        self.0.push((weight, text));
+    }
+
+    /// The verdict, and the reasons with the weightiest first.
+    pub(crate) fn decide(mut self) -> (Verdict, Vec<String>) {
+        self.0.sort_by_key(|(weight, _)| *weight);
+        let verdict = match self.0.first() {
+            None => Verdict::Pass,
+            Some((Weight::Interrupted, _)) => Verdict::Interrupted,
+            Some((Weight::Distrust | Weight::Unmeasured, _)) => Verdict::Unknown,
+            Some((Weight::Hang, _)) => Verdict::Hang,
+            Some((Weight::Fail, _)) => Verdict::Fail,
+        };
+        (verdict, self.0.into_iter().map(|(_, text)| text).collect())
+    }
+}
+
+fn complaint(step: &StepRecord) -> Option<&'static str> {
+    match step.outcome {
+        Some(StepOutcome::Done) => None,
+        Some(StepOutcome::NoOp) => Some("changed nothing"),
+        Some(StepOutcome::Failed) => Some("failed"),
+        Some(StepOutcome::NotObserved) => Some("was not seen from outside in time"),
+        Some(StepOutcome::Cancelled) => Some("was cancelled: the run ended first"),
+        None => Some("did not end"),
+    }
+}

@@ -1,0 +1,84 @@
+//! `chaos report DIR...`: a run's summary again, from its facts alone; also of a run that was interrupted or killed.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::Exit;
+use crate::report::replay::{Replay, ReplayError};
+
+/// Arguments of `chaos report`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  chaos report results/2026-11-29T21-48-16Z-rolling-restart
+  chaos report --json results/* | jq '.[].verdict'")]
+pub(super) struct ReportArgs {
+    /// Folders of runs, as `chaos run` made them
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// What run.json holds; of several runs, a list
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the summaries. Gives the exit code of the worst verdict.
+///
+/// # Errors
+/// If a folder holds no readable facts, or the output cannot be written.
+pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
+    let runs = args.dirs.iter().map(|dir| Replay::read(dir)).collect::<Result<Vec<Replay>, ReplayError>>()?;
+    if args.json {
+        write_json(&runs, out)?;
+    } else {
+        let pages: Vec<String> = runs.iter().map(|run| run.text(colour)).collect();
+        write!(out, "{}", pages.join("\n\n"))?;
+    }
+    let worst = runs.iter().map(|run| run.findings().verdict).max_by_key(|verdict| Exit::from(*verdict).code());
+    Ok(worst.map_or(Exit::Success, Exit::from))
+}
+
+fn write_json(runs: &[Replay], out: &mut dyn Write) -> anyhow::Result<()> {
+    let files = runs.iter().map(Replay::json).collect::<Result<Vec<String>, ReplayError>>()?;
+    match files.as_slice() {
+        [file] => write!(out, "{file}")?,
+        _ => writeln!(out, "[\n{}\n]", files.iter().map(|file| file.trim_end()).collect::<Vec<_>>().join(",\n"))?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::report::replay::sample_run;
+
+    fn report(dirs: &[&Path], json: bool) -> (Exit, String) {
+        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json };
+        let mut out = Vec::new();
+        let code = run(&args, &mut out, false).unwrap();
+        (code, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn several_runs_are_shown_one_after_the_other_and_the_worst_decides() {
+        let root = tempfile::tempdir().unwrap();
+        let (whole, killed) = (root.path().join("whole"), root.path().join("killed"));
+        sample_run(&whole, true);
+        sample_run(&killed, false);
+        assert_eq!(report(&[&whole], false).0, Exit::Success);
+        let (code, text) = report(&[&whole, &killed], false);
+        assert_eq!(code, Exit::Interrupted);
+        assert!(text.contains("sample  PASS") && text.contains("sample  INTERRUPTED"), "{text}");
+    }
+
+    #[test]
+    fn json_is_an_object_of_one_run_and_a_list_of_several() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let one: serde_json::Value = serde_json::from_str(&report(&[root.path()], true).1).unwrap();
+        let two: serde_json::Value = serde_json::from_str(&report(&[root.path(), root.path()], true).1).unwrap();
+        assert_eq!(one["verdict"], "PASS");
+        assert_eq!(two, serde_json::json!([one, one]));
+    }
+}

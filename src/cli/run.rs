@@ -1,0 +1,99 @@
+//! `chaos run`: a plan from start to end.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use super::{Exit, Globals};
+use crate::clock::Clock;
+use crate::plan;
+use crate::run::Stop;
+use crate::run::{Ended, Request};
+use crate::ui::colour::Tone;
+use crate::ui::{Screen, Style};
+
+/// Arguments of `chaos run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  chaos run plans/rolling-restart.toml
+  chaos run plans/broker-kill.toml --kafka 3.9.2 --out /tmp/kill-on-3.9
+  chaos run plans/refresh-rate.toml --quiet --json | jq .verdict
+
+Ctrl-C ends the run in order: what was measured is written, the cluster is removed, the exit code is 130.")]
+pub(super) struct Arguments {
+    /// The plan (TOML)
+    plan: PathBuf,
+    /// Folder for the results; must not exist or be empty [default: results/<UTC time>-<plan>]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Seed of everything random, instead of the plan's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Kafka's version, instead of the plan's
+    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA")]
+    kafka: Option<String>,
+    /// Leave the cluster up at the end
+    #[arg(long)]
+    keep: bool,
+    /// Use a cluster that an earlier `--keep` left, if one fits the plan
+    #[arg(long)]
+    reuse: bool,
+    /// Let the brokers log each request, and save their logs with the results
+    #[arg(long)]
+    request_log: bool,
+    /// Print run.json on standard output instead of the summary
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Does it.
+///
+/// # Errors
+/// A bad plan, or an environment in which it cannot run.
+pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Result<Exit> {
+    let mut checked = plan::load(&arguments.plan)?;
+    if let Some(seed) = arguments.seed {
+        checked.plan.seed = seed;
+    }
+    if let Some(kafka) = arguments.kafka {
+        checked.plan.cluster.kafka = kafka;
+    }
+    let clock = Clock::real();
+    let stderr = std::io::stderr();
+    let style = match (arguments.quiet, stderr.is_terminal() && !globals.is_verbose()) {
+        (true, _) => Style::Quiet,
+        (false, true) => Style::Bars,
+        (false, false) => Style::Lines,
+    };
+    let screen = Screen::new(style, globals.colours_on(&stderr), clock.clone());
+    let stop = Stop::default();
+    stop.listen_to_signals()?;
+    let request = Request {
+        plan: checked.plan,
+        warnings: Vec::new(),
+        out: arguments.out,
+        keep: arguments.keep,
+        reuse: arguments.reuse,
+        request_log: arguments.request_log,
+    };
+    let ended = crate::run::run(&request, &screen, &clock, &stop).await?;
+    show(&ended, arguments.json, globals)
+}
+
+/// Prints what came of it, and tells it as an exit code.
+fn show(ended: &Ended, json: bool, globals: Globals) -> anyhow::Result<Exit> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        write!(out, "{}", ended.taken.json()?)?;
+    } else {
+        write!(out, "{}", ended.taken.summary(globals.colours_on(&out)))?;
+    }
+    if let Some(error) = &ended.left_behind {
+        writeln!(std::io::stderr(), "{} {error}", globals.painter_for(&std::io::stderr()).paint(Tone::Bad, "error:"))?;
+        return Ok(Exit::Environment);
+    }
+    Ok(if ended.interrupted.is_some() { Exit::Interrupted } else { Exit::from(ended.taken.findings.verdict) })
+}

@@ -1,0 +1,204 @@
+//! A cluster in containers of the local engine.
+//!
+//! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed; here is
+//! what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
+//!
+//! ```text
+//! let cluster = DockerCluster::up(..).await?;      // cancelled or failed: leaves nothing
+//! let last_resort = cluster.last_resort();         // for the panic hook and the second Ctrl-C
+//! ... work, raced against SIGINT and SIGTERM ...
+//! cluster.down().await?;                           // the orderly end; a drop without it removes the cluster too, but blocks
+//! ```
+
+mod attach;
+mod container;
+mod logs;
+mod up;
+
+use std::time::Duration;
+
+use bollard::errors::Error;
+use bollard::models::ContainerStateStatusEnum;
+use bollard::query_parameters::{InspectContainerOptions, KillContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::daemon::{Daemon, could_not, status_of};
+use super::remove::{self, LastResort, Leash};
+use super::{Cluster, ClusterError, Node, NodeState, RunId};
+use crate::ids::{BrokerId, HostPort};
+
+pub use logs::SavedLog;
+pub use up::UpOptions;
+
+/// A cluster in containers. Removed when it is dropped, unless it is kept.
+#[derive(Debug)]
+pub struct DockerCluster {
+    daemon: Daemon,
+    run: RunId,
+    image: String,
+    nodes: Vec<Node>,
+    is_kept: bool,
+    leash: Leash,
+}
+
+impl DockerCluster {
+    /// The run's id, which names all that belongs to it.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The image that the nodes run from.
+    #[must_use]
+    pub fn image(&self) -> &str {
+        &self.image
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn daemon(&self) -> &Daemon {
+        &self.daemon
+    }
+
+    /// Whether [`Self::down`] leaves it.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// Client listeners of all brokers.
+    #[must_use]
+    pub fn bootstrap(&self) -> Vec<HostPort> {
+        self.nodes.iter().filter_map(|node| node.client_listener.clone()).collect()
+    }
+
+    /// Removes the cluster from where nothing can be awaited. Take it right after `up` and give it to the panic hook.
+    #[must_use]
+    pub fn last_resort(&self) -> LastResort {
+        self.leash.0.clone()
+    }
+
+    /// The orderly end: removes containers, their volumes and the network; leaves a kept cluster. Idempotent.
+    ///
+    /// # Errors
+    /// If the engine does not answer or something cannot be removed; the last resort then stays armed.
+    pub async fn down(&self) -> Result<(), ClusterError> {
+        if !self.is_kept {
+            remove::run(&self.daemon, self.run.as_str()).await?;
+            self.leash.0.disarm();
+        }
+        Ok(())
+    }
+
+    /// The container of a node.
+    fn container(&self, node: BrokerId) -> Result<String, ClusterError> {
+        if self.nodes.iter().any(|known| known.id == node) {
+            Ok(self.run.container_name(node))
+        } else {
+            Err(ClusterError::NoSuchNode(node))
+        }
+    }
+
+    /// Refuses an action that would change nothing: the engine itself reports success for it.
+    async fn refuse_if(
+        &self,
+        node: BrokerId,
+        action: &'static str,
+        no_op: fn(NodeState) -> Option<&'static str>,
+    ) -> Result<(), ClusterError> {
+        match no_op(self.state(node).await?) {
+            Some(because) => Err(ClusterError::Refused { node, action, because: because.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The engine's answer to an action on a node; what the node's state does not allow is a refusal.
+fn acted(node: BrokerId, action: &'static str, outcome: Result<(), Error>) -> Result<(), ClusterError> {
+    match outcome {
+        Err(Error::DockerResponseServerError { status_code: 409, message }) => {
+            Err(ClusterError::Refused { node, action, because: message })
+        }
+        Err(error) if status_of(&error) == Some(404) => {
+            Err(ClusterError::Refused { node, action, because: "its container is gone".to_owned() })
+        }
+        other => other.map_err(could_not(format!("have node {node} {action}"))),
+    }
+}
+
+fn ended_already(state: NodeState) -> Option<&'static str> {
+    matches!(state, NodeState::Exited { .. }).then_some("it has ended already")
+}
+
+fn runs_already(state: NodeState) -> Option<&'static str> {
+    match state {
+        NodeState::Running => Some("it runs already"),
+        NodeState::Paused => Some("it is paused, not ended"),
+        NodeState::Exited { .. } | NodeState::Absent => None,
+    }
+}
+
+impl Cluster for DockerCluster {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn kill(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        async move {
+            let options = KillContainerOptionsBuilder::new().signal("SIGKILL").build();
+            acted(node, "killed", self.daemon.client().kill_container(&self.container(node)?, Some(options)).await)
+        }
+        .boxed()
+    }
+
+    fn stop(&self, node: BrokerId, grace: Duration) -> BoxFuture<'_, Result<(), ClusterError>> {
+        async move {
+            let container = self.container(node)?;
+            self.refuse_if(node, "stopped", ended_already).await?;
+            // The engine counts in seconds; rounded up, so that a node has at least its grace.
+            let seconds = i32::try_from(grace.as_millis().div_ceil(1000)).unwrap_or(i32::MAX);
+            let options = StopContainerOptionsBuilder::new().t(seconds).build();
+            acted(node, "stopped", self.daemon.patient_client(grace).stop_container(&container, Some(options)).await)
+        }
+        .boxed()
+    }
+
+    fn start(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        async move {
+            let container = self.container(node)?;
+            self.refuse_if(node, "started", runs_already).await?;
+            acted(node, "started", self.daemon.client().start_container(&container, None::<StartContainerOptions>).await)
+        }
+        .boxed()
+    }
+
+    fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        async move { acted(node, "paused", self.daemon.client().pause_container(&self.container(node)?).await) }.boxed()
+    }
+
+    fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        async move { acted(node, "unpaused", self.daemon.client().unpause_container(&self.container(node)?).await) }.boxed()
+    }
+
+    fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
+        async move {
+            let container = self.container(node)?;
+            let state = match self.daemon.client().inspect_container(&container, None::<InspectContainerOptions>).await {
+                Ok(answer) => answer.state.unwrap_or_default(),
+                Err(error) if status_of(&error) == Some(404) => return Ok(NodeState::Absent),
+                Err(error) => return Err(could_not(format!("inspect the container {container}"))(error)),
+            };
+            Ok(match state.status {
+                Some(ContainerStateStatusEnum::PAUSED) => NodeState::Paused,
+                _ if state.running == Some(true) => NodeState::Running,
+                _ => NodeState::Exited { code: state.exit_code.unwrap_or_default() },
+            })
+        }
+        .boxed()
+    }
+
+    fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {
+        async move { self.read_log(node, logs::Part::Last { bytes: logs::LOG_BYTES_MAX }).await.map(|log| log.bytes) }.boxed()
+    }
+}

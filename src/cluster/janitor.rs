@@ -1,0 +1,101 @@
+//! Finds clusters that a killed `chaos` has left, and removes them. What a living process owns, what is kept on purpose, and whatever
+//! has no label of ours is left alone.
+
+use serde::Serialize;
+
+use super::daemon::Daemon;
+use super::inventory::{self, RunObjects};
+use super::owner::{Liveness, Owner};
+use super::{ClusterError, remove};
+
+/// What is to become of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// Its owner is dead, and nobody asked for it to stay: it goes.
+    Leftover,
+    /// It outlives its owner on purpose.
+    Kept,
+    /// Its owner works with it.
+    InUse,
+    /// Its owner cannot be seen from here, or the labels do not name one: only a person can decide.
+    Unknown,
+}
+
+impl Fate {
+    /// Whether a sweep takes it: the janitor's own takes leftovers only, `all` also what is kept and what nobody can tell about.
+    #[must_use]
+    pub fn is_swept(self, all: bool) -> bool {
+        match self {
+            Self::Leftover => true,
+            Self::Kept | Self::Unknown => all,
+            Self::InUse => false,
+        }
+    }
+
+    /// The fate in words, for a list.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Leftover => "left over (its owner is dead)",
+            Self::Kept => "kept",
+            Self::InUse => "in use",
+            Self::Unknown => "unknown owner",
+        }
+    }
+}
+
+/// Decides about one run's objects.
+#[must_use]
+pub fn fate_of(objects: &RunObjects) -> Fate {
+    decide(objects.is_kept(), objects.owner().as_ref().map(Owner::liveness))
+}
+
+/// A living owner comes first: also a kept cluster is in use until the run that made it is over.
+fn decide(is_kept: bool, owner: Option<Liveness>) -> Fate {
+    match (is_kept, owner) {
+        (_, Some(Liveness::Alive)) => Fate::InUse,
+        (true, _) => Fate::Kept,
+        (false, Some(Liveness::Dead)) => Fate::Leftover,
+        (false, Some(Liveness::Unknown) | None) => Fate::Unknown,
+    }
+}
+
+/// Removes leftovers. Returns their runs.
+///
+/// # Errors
+/// If the engine does not answer or something cannot be removed.
+pub async fn sweep(daemon: &Daemon) -> Result<Vec<String>, ClusterError> {
+    let mut swept = Vec::new();
+    for (run, objects) in inventory::all(daemon).await? {
+        if fate_of(&objects).is_swept(false) {
+            remove::run(daemon, &run).await?;
+            swept.push(run);
+        }
+    }
+    Ok(swept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_owns_or_wants_is_swept() {
+        let cases = [
+            (false, Some(Liveness::Alive), Fate::InUse, false, false),
+            (false, Some(Liveness::Dead), Fate::Leftover, true, true),
+            (false, Some(Liveness::Unknown), Fate::Unknown, false, true),
+            (false, None, Fate::Unknown, false, true),
+            (true, Some(Liveness::Alive), Fate::InUse, false, false),
+            (true, Some(Liveness::Dead), Fate::Kept, false, true),
+            (true, Some(Liveness::Unknown), Fate::Kept, false, true),
+            (true, None, Fate::Kept, false, true),
+        ];
+        for (is_kept, owner, fate, by_janitor, by_all) in cases {
+            let name = format!("kept {is_kept}, owner {owner:?}");
+            assert_eq!(decide(is_kept, owner), fate, "{name}");
+            assert_eq!((fate.is_swept(false), fate.is_swept(true)), (by_janitor, by_all), "{name}");
+        }
+    }
+}

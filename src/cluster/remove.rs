@@ -1,0 +1,176 @@
+//! Removing all that carries one run's label: containers in any state, their anonymous volumes, networks.
+//!
+//! Idempotent, and safe beside another process that removes the same run. Called by `docker` (down), `janitor` and [`LastResort`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bollard::query_parameters::{RemoveContainerOptionsBuilder, RemoveVolumeOptions};
+use futures_util::future::join_all;
+
+use super::daemon::{Daemon, could_not, status_of};
+use super::inventory::{self, RunObjects};
+use super::{ClusterError, RunId};
+
+/// Bound of all attempts to remove a run.
+const REMOVE_WITHIN: Duration = Duration::from_secs(60);
+/// Pause between two attempts: an engine that is still busy with a container refuses to remove its network.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Containers.
+    pub containers: usize,
+    /// Networks.
+    pub networks: usize,
+}
+
+impl Removed {
+    /// In words: "3 containers, 1 network".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        format!("{}, {}", count(self.containers, "container"), count(self.networks, "network"))
+    }
+}
+
+/// Removes a run until nothing of it is listed any more.
+///
+/// # Errors
+/// [`ClusterError::NotRemoved`] if something is still there after the bound, or the engine does not answer.
+pub async fn run(daemon: &Daemon, run: &str) -> Result<Removed, ClusterError> {
+    let mut removed = Removed::default();
+    let attempts = async {
+        loop {
+            let left = inventory::of_run(daemon, run).await?;
+            if left == RunObjects::default() {
+                return Ok(removed);
+            }
+            removed.containers += remove_containers(daemon, &left).await?;
+            removed.networks += remove_networks(daemon, &left).await?;
+            remove_volumes(daemon, &left).await?;
+            // The next round looks again: a request of a cancelled `up` may have made one more in the meantime.
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    };
+    match tokio::time::timeout(REMOVE_WITHIN, attempts).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(ClusterError::NotRemoved {
+            run: run.to_owned(),
+            left: names(&inventory::of_run(daemon, run).await?),
+            within: REMOVE_WITHIN,
+        }),
+    }
+}
+
+async fn remove_containers(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
+    let remove = async |id: &str| {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        daemon.client().remove_container(id, Some(options)).await
+    };
+    let outcomes = join_all(left.containers.iter().map(|container| remove(&container.id))).await;
+    let mut removed = 0;
+    for (container, outcome) in left.containers.iter().zip(outcomes) {
+        match outcome {
+            Ok(()) => removed += 1,
+            // Gone already, or being removed by somebody else.
+            Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
+            Err(error) => return Err(could_not(format!("remove the container {}", container.name))(error)),
+        }
+    }
+    Ok(removed)
+}
+
+async fn remove_networks(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
+    let mut removed = 0;
+    for network in &left.networks {
+        match daemon.client().remove_network(&network.id).await {
+            Ok(()) => removed += 1,
+            // Gone already, or a container still hangs on it: the next round sees.
+            Err(error) if matches!(status_of(&error), Some(403 | 404 | 409)) => {}
+            Err(error) => return Err(could_not(format!("remove the network {}", network.name))(error)),
+        }
+    }
+    Ok(removed)
+}
+
+/// The mark of a kept cluster.
+async fn remove_volumes(daemon: &Daemon, left: &RunObjects) -> Result<(), ClusterError> {
+    for volume in &left.volumes {
+        match daemon.client().remove_volume(&volume.id, None::<RemoveVolumeOptions>).await {
+            Ok(()) => {}
+            Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
+            Err(error) => return Err(could_not(format!("remove the volume {}", volume.name))(error)),
+        }
+    }
+    Ok(())
+}
+
+fn names(left: &RunObjects) -> String {
+    let others = left.networks.iter().chain(&left.volumes).map(|object| object.name.as_str());
+    left.containers.iter().map(|container| container.name.as_str()).chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// Removes a run from where nothing can be awaited: a panic hook, a drop, the second Ctrl-C.
+///
+/// Cheap to clone; all clones fire once between them, and not at all after an orderly end. Blocks the calling thread until the run is
+/// gone, at most as long as [`run`] takes.
+#[derive(Clone, Debug)]
+pub struct LastResort(Arc<Target>);
+
+#[derive(Debug)]
+struct Target {
+    /// The engine's address.
+    address: String,
+    run: RunId,
+    is_armed: AtomicBool,
+}
+
+impl LastResort {
+    /// Ready to fire.
+    pub(crate) fn armed(address: &str, run: &RunId) -> Self {
+        Self(Arc::new(Target { address: address.to_owned(), run: run.clone(), is_armed: AtomicBool::new(true) }))
+    }
+
+    /// Never fires from now on: the run is gone, or is to stay.
+    pub(crate) fn disarm(&self) {
+        self.0.is_armed.store(false, Ordering::SeqCst);
+    }
+
+    /// Removes the run, unless that has been done or the run is to stay.
+    ///
+    /// # Errors
+    /// As [`run`]; the janitor finds at the next start what could not be removed now.
+    pub fn fire(&self) -> Result<(), ClusterError> {
+        if !self.0.is_armed.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let target = Arc::clone(&self.0);
+        // A thread with a runtime of its own: the caller's runtime may be what is falling apart.
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
+            runtime.block_on(async { run(&Daemon::connect_to(&target.address).await?, target.run.as_str()).await })
+        });
+        match removal.join() {
+            Ok(outcome) => outcome.map(|_| ()),
+            Err(_) => Err(no_runtime(std::io::Error::other("the removing thread panicked"))),
+        }
+    }
+}
+
+fn no_runtime(source: std::io::Error) -> ClusterError {
+    ClusterError::File { path: "the last resort's thread".into(), source }
+}
+
+/// Fires the last resort when it is dropped: on a panic, an error, or when the future that holds it is cancelled.
+#[derive(Debug)]
+pub(crate) struct Leash(pub(crate) LastResort);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the labels stay, and the janitor finds them.
+        let _ = self.0.fire();
+    }
+}

@@ -1,0 +1,322 @@
+//! The observer of one client: outcomes and events become counts and facts.
+//!
+//! Called by the client's driver, once per batch; a batch costs two locks that hardly anyone else takes, and a few nanoseconds per record.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock::Moment;
+use crate::engine::recorder::figures::{Fate, Figures};
+use crate::engine::recorder::life::Life;
+use crate::engine::recorder::pair::{Pair, PairFact};
+use crate::engine::recorder::sender::{NO_PARTITION, SenderState};
+use crate::engine::recorder::{GroupRecorder, lock, mark};
+use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
+use crate::kafka::event::{BatchDelivery, ClientEvent, ClientObserver, Failure, Outcome, RecordTag};
+use crate::record::fact::{Fact, Totals};
+
+/// A record whose oldest outcome is due for longer than this is stalled.
+const STALLED: Duration = Duration::from_millis(500);
+
+/// Observes one client, for all its senders.
+#[derive(Debug)]
+pub(crate) struct ClientRecorder {
+    group: Arc<GroupRecorder>,
+    /// The client's senders are the producers from this one on; what cannot be told apart between them counts for the first.
+    first: ProducerIndex,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    life: Life,
+    senders: Box<[SenderState]>,
+}
+
+/// Partitions without service at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stalled {
+    pub(crate) pairs: u64,
+    pub(crate) longest: Duration,
+}
+
+impl Stalled {
+    fn add(&mut self, since_due: Duration) {
+        self.pairs += 1;
+        self.longest = self.longest.max(since_due);
+    }
+}
+
+/// A record that waits: whose, of which topic (position in the group's list) and partition, and since when it is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unserved {
+    pub(crate) slot: usize,
+    pub(crate) topic: usize,
+    pub(crate) partition: PartitionIndex,
+    pub(crate) due: Moment,
+}
+
+impl ClientRecorder {
+    /// An observer for a client that is being made, with so many senders.
+    pub(crate) fn new(group: Arc<GroupRecorder>, first: ProducerIndex, senders: u32, made_at: Moment) -> Self {
+        let waits = group.closed_wait.is_some();
+        let senders = (0..senders).map(|_| SenderState::new(waits)).collect();
+        Self { group, first, state: Mutex::new(State { life: Life::new(made_at), senders }) }
+    }
+
+    /// A record never got into the client: it certainly is not in the log.
+    pub(crate) fn not_appended(&self, at: Moment, topic: usize, record: RecordTag, failure: &Failure) {
+        let slot = mark::slot(record.mark);
+        {
+            let mut state = lock(&self.state);
+            let Some(sender) = state.senders.get_mut(slot) else { return };
+            if let Some(waiting) = &mut sender.waiting {
+                waiting.settle(record.mark);
+            }
+            let pair = sender.pair(topic, NO_PARTITION);
+            pair.error(at);
+            pair.bad(std::iter::once(mark::due(record.mark)), &mut Vec::new());
+            sender.count(Fate::Failed, 1);
+            record_latencies(&mut self.group.shards.mine(), at, Fate::Failed, &[record]);
+        }
+        lock(&self.group.record_errors).enter(at, "failed", failure, 1);
+    }
+
+    /// A closed loop's sender will wait for this record's outcome; what wakes it.
+    pub(crate) fn begin_wait(&self, record_mark: u64) -> Option<Arc<Notify>> {
+        let mut state = lock(&self.state);
+        let waiting = state.senders.get_mut(mark::slot(record_mark))?.waiting.as_mut()?;
+        waiting.begin(record_mark);
+        Some(Arc::clone(&waiting.outcome_known))
+    }
+
+    /// Whether that outcome is still unknown.
+    pub(crate) fn is_waiting(&self, record_mark: u64) -> bool {
+        let state = lock(&self.state);
+        let sender = state.senders.get(mark::slot(record_mark));
+        sender.and_then(|sender| sender.waiting.as_ref()).is_some_and(|waiting| waiting.is_waiting(record_mark))
+    }
+
+    /// The wait is over: unless its outcome is known by now, the record counts as indeterminate, for good.
+    pub(crate) fn give_up(&self, at: Moment, record: RecordTag) {
+        {
+            let mut state = lock(&self.state);
+            let Some(sender) = state.senders.get_mut(mark::slot(record.mark)) else { return };
+            if !sender.waiting.as_mut().is_some_and(|waiting| waiting.give_up(record.mark)) {
+                return;
+            }
+            sender.count(Fate::Indeterminate, 1);
+            record_latencies(&mut self.group.shards.mine(), at, Fate::Indeterminate, &[record]);
+        }
+        let wait = self.group.closed_wait.unwrap_or_default();
+        let text = format!("no outcome within {} s", wait.as_secs_f64());
+        let failure = Failure { kind: "TimeoutException".to_owned(), code: None, text };
+        lock(&self.group.record_errors).enter(at, "indeterminate", &failure, 1);
+    }
+
+    /// Pairs whose oldest unserved record has been due for too long. `waiting` are the records that the client or its senders hold.
+    pub(crate) fn stalled(&self, now: Moment, waiting: &[Unserved]) -> Stalled {
+        let mut stalled = Stalled::default();
+        let state = lock(&self.state);
+        let failed_since = |slot: usize, topic, partition| {
+            let unserved = state.senders.get(slot).and_then(|sender| sender.known_pair(topic, partition)).and_then(Pair::unserved);
+            unserved.map(|due| now.since(due)).filter(|since| *since > STALLED)
+        };
+        for sender in &state.senders {
+            for (_, _, pair) in sender.pairs() {
+                if let Some(since) = pair.unserved().map(|due| now.since(due)).filter(|since| *since > STALLED) {
+                    stalled.add(since);
+                }
+            }
+        }
+        for record in waiting {
+            let since = now.since(record.due);
+            if failed_since(record.slot, record.topic, record.partition).is_some() {
+                stalled.longest = stalled.longest.max(since);
+            } else if since > STALLED {
+                stalled.add(since);
+            }
+        }
+        stalled
+    }
+
+    /// The client is closed and all its records have their outcomes: tells what is left. `due` and `sent` are per sender; `cached` is the
+    /// partition count of each topic in the client's snapshot.
+    pub(crate) fn finish(&self, at: Moment, counts: &[(u64, u64)], cached: &BTreeMap<String, u32>) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let mut state = lock(&self.state);
+        let State { life, senders } = &mut *state;
+        facts.extend(life.unanswered(at, &self.group, self.first));
+        for (slot, (sender, (due, sent))) in senders.iter_mut().zip(counts).enumerate() {
+            let producer = self.producer(slot);
+            let mut told = Vec::new();
+            for (topic, partition, pair) in sender.pairs_mut() {
+                pair.finish(at, &mut told);
+                facts.extend(told.drain(..).map(|fact| self.pair_fact(producer, &self.group.topics[topic], partition, fact)));
+            }
+            let totals = Totals { due: *due, sent: *sent, ..sender.totals };
+            facts.push(life.totals(&self.group, producer, slot == 0, totals, cached));
+        }
+        facts
+    }
+
+    fn producer(&self, slot: usize) -> ProducerIndex {
+        ProducerIndex(self.first.0 + slot as u32)
+    }
+
+    fn pair_fact(&self, producer: ProducerIndex, topic: &TopicName, partition: PartitionIndex, fact: PairFact) -> Fact {
+        let us = |at| self.group.facts.time_us(at);
+        let (group, topic) = (self.group.name.clone(), topic.clone());
+        match fact {
+            PairFact::Gap { last_ok, first_due, first_error, first_ok } => Fact::Gap {
+                group,
+                producer,
+                topic,
+                partition,
+                last_ok_us: last_ok.map(us),
+                first_due_us: us(first_due),
+                first_error_us: first_error.map(us),
+                first_ok_us: first_ok.map(us),
+            },
+            PairFact::Run(run) => Fact::AckRun {
+                group,
+                producer,
+                topic,
+                partition,
+                first_ok_us: us(run.first_ok),
+                last_ok_us: us(run.last_ok),
+                records: run.records,
+            },
+        }
+    }
+
+    /// The outcome of records of one sender.
+    fn settle(
+        &self,
+        state: &mut State,
+        at: Moment,
+        slot: usize,
+        delivery: &BatchDelivery<'_>,
+        records: &[RecordTag],
+        facts: &mut Vec<Fact>,
+    ) {
+        let Some(topic) = self.group.topic_index(delivery.topic) else { return };
+        let fate = fate_of(delivery.outcome);
+        let producer = self.producer(slot);
+        let Some(sender) = state.senders.get_mut(slot) else { return };
+        let mut told = Vec::new();
+        if fate == Fate::Ok {
+            if !sender.pair(topic, delivery.partition).is_used() {
+                facts.extend(self.first_used(producer, delivery, records));
+            }
+            sender.ok(at, topic, delivery.partition, records, &mut told);
+        } else {
+            sender.bad(topic, delivery.partition, records, &mut told);
+        }
+        facts.extend(told.into_iter().map(|(partition, fact)| self.pair_fact(producer, delivery.topic, partition, fact)));
+        if sender.waiting.is_none() {
+            sender.count(fate, records.len() as u64);
+            record_latencies(&mut self.group.shards.mine(), at, fate, records);
+            self.enter_errors(at, delivery.outcome, "", records.len());
+        } else {
+            self.settle_waited(sender, at, fate, delivery.outcome, records);
+        }
+    }
+
+    /// The same for a closed loop: records that were given up have been counted already, and are only noted.
+    fn settle_waited(&self, sender: &mut SenderState, at: Moment, fate: Fate, outcome: &Outcome, records: &[RecordTag]) {
+        let Some(waiting) = &mut sender.waiting else { return };
+        let counted: Vec<RecordTag> = records.iter().filter(|record| waiting.settle(record.mark)).copied().collect();
+        sender.count(fate, counted.len() as u64);
+        record_latencies(&mut self.group.shards.mine(), at, fate, &counted);
+        self.enter_errors(at, outcome, "", counted.len());
+        self.enter_errors(at, outcome, "late_", records.len() - counted.len());
+    }
+
+    fn enter_errors(&self, at: Moment, outcome: &Outcome, prefix: &'static str, count: usize) {
+        let late = !prefix.is_empty();
+        let (name, failure) = match outcome {
+            Outcome::Ok { .. } if !late => return,
+            Outcome::Ok { .. } => {
+                let text = "acknowledged after its sender had given it up".to_owned();
+                ("late_ok", &Failure { kind: "LateAcknowledgement".to_owned(), code: None, text })
+            }
+            Outcome::Failed(failure) => (if late { "late_failed" } else { "failed" }, failure),
+            Outcome::Indeterminate(failure) => (if late { "late_indeterminate" } else { "indeterminate" }, failure),
+        };
+        if count > 0 {
+            lock(&self.group.record_errors).enter(at, name, failure, count as u64);
+        }
+    }
+
+    fn first_used(&self, producer: ProducerIndex, delivery: &BatchDelivery<'_>, records: &[RecordTag]) -> Option<Fact> {
+        let first = records.first()?;
+        Some(Fact::PartitionFirstUsed {
+            group: self.group.name.clone(),
+            producer,
+            topic: delivery.topic.clone(),
+            partition: delivery.partition,
+            due_us: self.group.facts.time_us(mark::due(first.mark)),
+        })
+    }
+
+    fn batch_error(&self, state: &mut State, at: Moment, event: &ClientEvent) {
+        let ClientEvent::BatchError { partition, .. } = event else { return };
+        let Some(topic) = self.group.topic_index(&partition.topic) else { return };
+        for sender in &mut state.senders {
+            sender.pair(topic, partition.partition).error(at);
+        }
+    }
+}
+
+impl ClientObserver for ClientRecorder {
+    fn event(&self, at: Moment, event: &ClientEvent) {
+        let mut state = lock(&self.state);
+        self.batch_error(&mut state, at, event);
+        let fact = state.life.event(at, event, &self.group, self.first);
+        drop(state);
+        if let Some(fact) = fact {
+            self.group.facts.emit(at, fact);
+        }
+    }
+
+    fn delivered(&self, at: Moment, delivery: &BatchDelivery<'_>) {
+        let mut facts = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            if matches!(delivery.outcome, Outcome::Ok { .. }) {
+                facts.extend(state.life.first_ack(at, &self.group, self.first));
+                self.group.shards.mine().note_partition(delivery.partition);
+            }
+            for records in delivery.records.chunk_by(|left, right| mark::slot(left.mark) == mark::slot(right.mark)) {
+                if let Some(first) = records.first() {
+                    self.settle(&mut state, at, mark::slot(first.mark), delivery, records, &mut facts);
+                }
+            }
+        }
+        for fact in facts {
+            self.group.facts.emit(at, fact);
+        }
+    }
+}
+
+fn fate_of(outcome: &Outcome) -> Fate {
+    match outcome {
+        Outcome::Ok { .. } => Fate::Ok,
+        Outcome::Failed(_) => Fate::Failed,
+        Outcome::Indeterminate(_) => Fate::Indeterminate,
+    }
+}
+
+fn record_latencies(figures: &mut Figures, at: Moment, fate: Fate, records: &[RecordTag]) {
+    figures.count(fate, records.len() as u64);
+    let (response, service) = figures.latencies(fate);
+    for record in records {
+        response.record(at.0.saturating_sub(mark::due(record.mark).0));
+        service.record(at.0.saturating_sub(record.sent_at.0));
+    }
+}

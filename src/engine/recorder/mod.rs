@@ -1,0 +1,121 @@
+//! A group's figures: what its clients tell, turned into facts.
+//!
+//! [`GroupRecorder`] holds what the group's clients share (counts, histograms, errors); each client has a [`client::ClientRecorder`], which is
+//! its observer; each sender a [`SenderProgress`]; `second` tells the group's figures once a second and at the end. Not here: sending
+//! (`native`), what figures mean (`analyze`).
+
+pub(crate) mod client;
+pub(crate) mod errors;
+pub(crate) mod figures;
+pub(crate) mod life;
+pub(crate) mod mark;
+pub(crate) mod pair;
+pub(crate) mod second;
+pub(crate) mod sender;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::engine::recorder::errors::{BatchErrorBook, RecordErrorBook};
+use crate::engine::recorder::figures::Shards;
+use crate::ids::{ProducerIndex, TopicName};
+use crate::plan::model::{Load, ProducerGroup};
+use crate::record::sink::FactSink;
+
+/// Locks; a panic elsewhere does not make the figures useless.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the recorders of one group share.
+#[derive(Debug)]
+pub(crate) struct GroupRecorder {
+    pub(crate) name: String,
+    pub(crate) topics: Vec<TopicName>,
+    topic_indexes: HashMap<TopicName, usize>,
+    pub(crate) facts: FactSink,
+    /// How long a closed loop waits for an outcome.
+    pub(crate) closed_wait: Option<Duration>,
+    pub(crate) shards: Shards,
+    pub(crate) record_errors: Mutex<RecordErrorBook>,
+    pub(crate) batch_errors: Mutex<BatchErrorBook>,
+}
+
+impl GroupRecorder {
+    /// A recorder for a group that has not sent anything.
+    pub(crate) fn new(group: &ProducerGroup, facts: FactSink) -> Self {
+        Self {
+            name: group.name.clone(),
+            topics: group.topics.clone(),
+            topic_indexes: group.topics.iter().enumerate().map(|(index, topic)| (topic.clone(), index)).collect(),
+            facts,
+            closed_wait: match group.load {
+                Load::Closed { wait, .. } => Some(wait),
+                Load::Open { .. } | Load::Max => None,
+            },
+            shards: Shards::new(),
+            record_errors: Mutex::default(),
+            batch_errors: Mutex::default(),
+        }
+    }
+
+    /// Position of a topic in the group's list; `None`: not one of its own.
+    pub(crate) fn topic_index(&self, topic: &TopicName) -> Option<usize> {
+        self.topic_indexes.get(topic).copied()
+    }
+}
+
+/// What a sender tells while it works, read once a second. The sender alone writes.
+#[derive(Debug)]
+pub(crate) struct SenderProgress {
+    /// Which producer it is.
+    pub(crate) producer: ProducerIndex,
+    /// Its client in the group, and its place among the client's senders.
+    pub(crate) client: usize,
+    /// Its place among the client's senders.
+    pub(crate) slot: u32,
+    /// Records handed to the client: `send` was called, whether or not it has returned.
+    sent: AtomicU64,
+    /// Due time of the record whose `send` waits; 0: none does.
+    blocked_due: AtomicU64,
+    /// Its topic, as the position in the group's list.
+    blocked_topic: AtomicU64,
+}
+
+impl SenderProgress {
+    /// Nothing sent yet.
+    pub(crate) fn new(producer: ProducerIndex, client: usize, slot: u32) -> Self {
+        Self { producer, client, slot, sent: AtomicU64::new(0), blocked_due: AtomicU64::new(0), blocked_topic: AtomicU64::new(0) }
+    }
+
+    /// A record is handed to the client. To be called before the client can tell its outcome, so that no record ends that was not sent.
+    pub(crate) fn hand_over(&self) {
+        // One writer: no read-modify-write needed.
+        self.sent.store(self.sent.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// Records handed over so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Acquire)
+    }
+
+    /// The `send` of the record that was due then has to wait.
+    pub(crate) fn block(&self, due: Moment, topic: usize) {
+        self.blocked_topic.store(topic as u64, Ordering::Relaxed);
+        self.blocked_due.store(due.0, Ordering::Release);
+    }
+
+    /// It has returned.
+    pub(crate) fn unblock(&self) {
+        self.blocked_due.store(0, Ordering::Release);
+    }
+
+    /// Due time and topic of the record whose `send` waits.
+    pub(crate) fn blocked(&self) -> Option<(Moment, usize)> {
+        let due = self.blocked_due.load(Ordering::Acquire);
+        (due != 0).then(|| (Moment(due), self.blocked_topic.load(Ordering::Relaxed) as usize))
+    }
+}

@@ -1,0 +1,173 @@
+//! A group's figures, told once a second.
+//!
+//! Reads in an order that keeps `due >= sent >= ok + failed + indeterminate` true in every sum of seconds: outcomes first, then what was
+//! sent, then what was due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{Clock, Moment};
+use crate::engine::recorder::client::{ClientRecorder, Unserved};
+use crate::engine::recorder::figures::Figures;
+use crate::engine::recorder::sender::NO_PARTITION;
+use crate::engine::recorder::{GroupRecorder, SenderProgress, lock};
+use crate::load::arrivals::DueTimes;
+use crate::record::fact::{Fact, GroupSecond, Totals};
+
+const SECOND_US: i64 = 1_000_000;
+
+/// Which second a moment lies in, counted from the start of `steady`.
+pub(crate) fn second_of(at: Moment, steady: Moment) -> i64 {
+    at.micros_from(steady).div_euclid(SECOND_US)
+}
+
+/// The end of that second.
+pub(crate) fn second_end(second: i64, steady: Moment) -> Moment {
+    let from_steady = Duration::from_micros((second + 1).unsigned_abs() * SECOND_US.unsigned_abs());
+    if second < -1 { steady - from_steady } else { steady + from_steady }
+}
+
+/// What a client says of itself at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientFigures {
+    /// Since the last full Metadata answer.
+    pub(crate) metadata_age: Option<Duration>,
+    /// Partition count of each of the group's topics in its snapshot; 0: unknown.
+    pub(crate) cached: Vec<u32>,
+    /// Free `buffer.memory`.
+    pub(crate) buffer_free_bytes: u64,
+    /// The oldest record of each partition that has records without an outcome.
+    pub(crate) waiting: Vec<Unserved>,
+}
+
+/// A client that has been made, with its place in the group.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenClient {
+    pub(crate) index: usize,
+    pub(crate) recorder: Arc<ClientRecorder>,
+    pub(crate) figures: ClientFigures,
+}
+
+/// How the records of a sender that are due by now are counted.
+#[derive(Clone, Debug)]
+pub(crate) enum DueCount {
+    /// By the schedule, whether or not they were sent.
+    Schedule(DueTimes),
+    /// Records are due when they are sent: there is no schedule to fall behind.
+    AsSent,
+}
+
+/// Tells the seconds of one group.
+#[derive(Debug)]
+pub(crate) struct SecondTeller {
+    group: Arc<GroupRecorder>,
+    senders: Arc<[Arc<SenderProgress>]>,
+    due_counts: Vec<(DueCount, u64)>,
+    /// Where the schedules begin.
+    active_from: Moment,
+    sum: Figures,
+    spare: Figures,
+    told: Totals,
+}
+
+impl SecondTeller {
+    /// For a group that has not begun; one count per sender.
+    pub(crate) fn new(
+        group: Arc<GroupRecorder>,
+        senders: Arc<[Arc<SenderProgress>]>,
+        due_counts: Vec<DueCount>,
+        active_from: Moment,
+    ) -> Self {
+        let due_counts = due_counts.into_iter().map(|count| (count, 0)).collect();
+        Self { group, senders, due_counts, active_from, sum: Figures::default(), spare: Figures::default(), told: Totals::default() }
+    }
+
+    /// Tells what happened since the last call as the figures of `second`, which ended at `at`. No record is due at or after `end`.
+    pub(crate) fn tell(&mut self, at: Moment, second: i64, end: Moment, clock: &Clock, clients: &[SeenClient]) {
+        let mut told = GroupSecond { group: self.group.name.clone(), second, ..GroupSecond::default() };
+        self.group.shards.take_into(&mut self.sum, &mut self.spare);
+        self.sum.put_into(&mut told);
+        self.sum.reset();
+        let sent: u64 = self.senders.iter().map(|sender| sender.sent()).sum();
+        let now = clock.now();
+        let due = self.count_due(now, end);
+        let Totals { ok, failed, indeterminate, .. } = told.counts;
+        told.counts.sent = sent - self.told.sent;
+        told.counts.due = due - self.told.due;
+        self.told.ok += ok;
+        self.told.failed += failed;
+        self.told.indeterminate += indeterminate;
+        (self.told.sent, self.told.due) = (sent, due);
+        told.in_flight = sent.saturating_sub(self.told.ok + self.told.failed + self.told.indeterminate);
+        self.look_at(now, clients, &mut told);
+        lock(&self.group.record_errors).tell(&self.group.name, &self.group.facts);
+        lock(&self.group.batch_errors).tell(&self.group.name, &self.group.facts);
+        self.group.facts.emit(at, Fact::Second(Box::new(told)));
+    }
+
+    /// Records due and sent so far, per sender.
+    pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
+        self.due_counts.iter().zip(self.senders.iter()).map(|((_, due), sender)| (*due, sender.sent())).collect()
+    }
+
+    fn count_due(&mut self, now: Moment, end: Moment) -> u64 {
+        let last = now.0.min(end.0.saturating_sub(1));
+        let by = last.checked_sub(self.active_from.0);
+        let mut sum = 0;
+        for ((count, due), sender) in self.due_counts.iter_mut().zip(self.senders.iter()) {
+            match count {
+                DueCount::Schedule(times) => *due += by.map_or(0, |by| times.advance_past(by)),
+                DueCount::AsSent => *due = sender.sent(),
+            }
+            sum += *due;
+        }
+        sum
+    }
+
+    fn look_at(&self, now: Moment, clients: &[SeenClient], told: &mut GroupSecond) {
+        told.buffer_free_bytes = clients.iter().map(|client| client.figures.buffer_free_bytes).min().unwrap_or(0);
+        let counts = || clients.iter().flat_map(|client| client.figures.cached.iter().copied());
+        told.cached_partitions_min = counts().min().unwrap_or(0);
+        told.cached_partitions_max = counts().max().unwrap_or(0);
+        let age = clients.iter().filter_map(|client| client.figures.metadata_age).max().unwrap_or_default();
+        told.metadata_age_max_ms = millis(age);
+        for client in clients {
+            let mut waiting = client.figures.waiting.clone();
+            let first = self.senders.partition_point(|sender| sender.client < client.index);
+            for sender in self.senders[first..].iter().take_while(|sender| sender.client == client.index) {
+                let Some((due, topic)) = sender.blocked() else { continue };
+                waiting.push(Unserved { slot: sender.slot as usize, topic, partition: NO_PARTITION, due });
+                // The client does not say what a send waits for until it is through; without its topic it can only be metadata.
+                let has_topic = client.figures.cached.get(topic).is_some_and(|partitions| *partitions > 0);
+                *(if has_topic { &mut told.blocked_memory } else { &mut told.blocked_metadata }) += 1;
+            }
+            let stalled = client.recorder.stalled(now, &waiting);
+            told.stalled_pairs += stalled.pairs;
+            told.stalled_max_ms = told.stalled_max_ms.max(millis(stalled.longest));
+        }
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_count_from_steady_and_are_negative_before() {
+        let steady = Moment(10_500_000);
+        for (at, second, end) in [
+            (10_500_000, 0, 11_500_000),
+            (11_499_999, 0, 11_500_000),
+            (10_499_999, -1, 10_500_000),
+            (8_500_000, -2, 9_500_000),
+            (8_499_999, -3, 8_500_000),
+        ] {
+            assert_eq!(second_of(Moment(at), steady), second);
+            assert_eq!(second_end(second, steady), Moment(end));
+        }
+    }
+}

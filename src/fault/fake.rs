@@ -1,0 +1,131 @@
+//! For tests: a cluster of brokers on loopback listeners whose nodes can be hurt.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::cluster::{Cluster, ClusterError, Node, NodeState};
+use crate::ids::BrokerId;
+use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
+
+/// Combined nodes with ids from 1; node 1 is the active controller.
+#[derive(Debug)]
+pub(super) struct FakeCluster {
+    pub(super) state: Shared,
+    nodes: Vec<Node>,
+    up: Mutex<BTreeMap<BrokerId, Up>>,
+    boot: Duration,
+    /// What was done, in order.
+    calls: Mutex<Vec<String>>,
+}
+
+#[derive(Debug)]
+enum Up {
+    Running(FakeBroker),
+    Paused(FakeBroker),
+    Exited(i64),
+}
+
+impl FakeCluster {
+    pub(super) async fn start(nodes: i32) -> Self {
+        Self::start_slow(nodes, Duration::ZERO).await
+    }
+
+    /// Nodes that, started again, serve only after `boot`.
+    pub(super) async fn start_slow(nodes: i32, boot: Duration) -> Self {
+        let state = shared(1);
+        let mut up = BTreeMap::new();
+        let mut known = Vec::new();
+        for id in 1..=nodes {
+            let broker = FakeBroker::start(id, 0, &state).await;
+            let client_listener = Some(broker.host_port());
+            known.push(Node { id: BrokerId(id), is_broker: true, is_controller: true, client_listener, controller_listener: None });
+            up.insert(BrokerId(id), Up::Running(broker));
+        }
+        Self { state, nodes: known, up: Mutex::new(up), boot, calls: Mutex::default() }
+    }
+
+    /// Replicas of a topic's partitions; the first leads.
+    pub(super) fn topic(&self, name: &str, partitions: &[&[i32]]) {
+        let partitions = partitions.iter().map(|replicas| replicas.to_vec()).collect();
+        self.state.lock().unwrap().topics.insert(name.to_owned(), partitions);
+    }
+
+    pub(super) fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    fn called(&self, call: &str, node: BrokerId) -> MutexGuard<'_, BTreeMap<BrokerId, Up>> {
+        self.calls.lock().unwrap().push(format!("{call} {node}"));
+        self.up.lock().unwrap()
+    }
+
+    fn end(&self, call: &str, node: BrokerId, code: i64) -> BoxFuture<'_, Result<(), ClusterError>> {
+        let ended = self.called(call, node).insert(node, Up::Exited(code));
+        Box::pin(async move {
+            if let Some(Up::Running(broker) | Up::Paused(broker)) = ended {
+                broker.stop().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn freeze(&self, call: &str, node: BrokerId, is_frozen: bool) -> BoxFuture<'_, Result<(), ClusterError>> {
+        let mut up = self.called(call, node);
+        if let Some(Up::Running(broker) | Up::Paused(broker)) = up.remove(&node) {
+            broker.freeze(is_frozen);
+            up.insert(node, if is_frozen { Up::Paused(broker) } else { Up::Running(broker) });
+        }
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl Cluster for FakeCluster {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn kill(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.end("kill", node, 137)
+    }
+
+    fn stop(&self, node: BrokerId, _grace: Duration) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.end("stop", node, 143)
+    }
+
+    fn start(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        drop(self.called("start", node));
+        Box::pin(async move {
+            let listener = self.nodes.iter().find(|known| known.id == node).and_then(|known| known.client_listener.clone()).unwrap();
+            let broker = FakeBroker::start(node.0, listener.port, &self.state).await;
+            // It is there but does not serve before it has booted.
+            broker.freeze_for(self.boot);
+            self.up.lock().unwrap().insert(node, Up::Running(broker));
+            Ok(())
+        })
+    }
+
+    fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.freeze("pause", node, true)
+    }
+
+    fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.freeze("unpause", node, false)
+    }
+
+    fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
+        let state = match self.up.lock().unwrap().get(&node) {
+            None => NodeState::Absent,
+            Some(Up::Running(_)) => NodeState::Running,
+            Some(Up::Paused(_)) => NodeState::Paused,
+            Some(Up::Exited(code)) => NodeState::Exited { code: *code },
+        };
+        Box::pin(async move { Ok(state) })
+    }
+
+    fn logs(&self, _node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+}

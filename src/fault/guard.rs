@@ -1,0 +1,95 @@
+//! What must be undone when a run ends early: faults still in force, healed in reverse order.
+//!
+//! Undoing talks to the engine, so it cannot happen in `drop`: whoever holds the [`Guards`] calls [`Guards::heal_all`] on every way out.
+//! Containers that are about to be removed need only their pauses undone: a paused process does not react to `stop`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::primitive::NodeAct;
+use crate::cluster::{Cluster, ClusterError};
+use crate::ids::BrokerId;
+
+/// What undoes a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heal {
+    /// Thaw a paused node.
+    Unpause(BrokerId),
+    /// Start a node that was killed or stopped.
+    Start(BrokerId),
+}
+
+/// A fault that could not be undone.
+#[derive(Debug, thiserror::Error)]
+#[error("{heal:?} failed: {source}")]
+pub struct HealError {
+    /// What was tried.
+    pub heal: Heal,
+    /// Why it failed.
+    pub source: ClusterError,
+}
+
+/// Faults in force. Outlives the [`super::StepRunner`] that fills it, which may be dropped half-way.
+#[derive(Debug, Default)]
+pub struct Guards(Mutex<Vec<Heal>>);
+
+impl Guards {
+    /// What would undo the faults in force, latest fault first.
+    #[must_use]
+    pub fn in_force(&self) -> Vec<Heal> {
+        self.lock().iter().rev().copied().collect()
+    }
+
+    /// Undoes the faults in force, latest first; nodes that are down are started only if `start_nodes` says so. Returns what failed; all
+    /// the others are tried all the same, and none is kept.
+    pub async fn heal_all(&self, cluster: &dyn Cluster, start_nodes: bool) -> Vec<HealError> {
+        let mut failed = Vec::new();
+        // One at a time: a caller that is dropped half-way can come back for the rest.
+        while let Some(heal) = self.latest() {
+            let healed = match heal {
+                Heal::Unpause(node) => cluster.unpause(node).await,
+                Heal::Start(node) if start_nodes => cluster.start(node).await,
+                Heal::Start(_) => Ok(()),
+            };
+            if let Err(source) = healed {
+                failed.push(HealError { heal, source });
+            }
+        }
+        failed
+    }
+
+    /// To be called before an act: a caller that is dropped in mid-call must still be healed.
+    pub(super) fn before(&self, act: NodeAct, node: BrokerId) {
+        if let Some(heal) = undoing(act, node) {
+            self.lock().push(heal);
+        }
+    }
+
+    /// To be called with an act's result.
+    pub(super) fn after(&self, act: NodeAct, node: BrokerId, is_done: bool) {
+        let settled = match act {
+            NodeAct::Start if is_done => Some(Heal::Start(node)),
+            NodeAct::Unpause if is_done => Some(Heal::Unpause(node)),
+            _ if !is_done => undoing(act, node),
+            _ => None,
+        };
+        if let Some(settled) = settled {
+            self.lock().retain(|heal| *heal != settled);
+        }
+    }
+
+    fn latest(&self) -> Option<Heal> {
+        self.lock().pop()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Heal>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {
+    match act {
+        NodeAct::Pause => Some(Heal::Unpause(node)),
+        NodeAct::Kill | NodeAct::Stop(_) => Some(Heal::Start(node)),
+        NodeAct::Start | NodeAct::Unpause => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! Confirms from outside that a primitive took effect, and says when.
+//!
+//! "Acknowledged" is what the engine or one broker says of itself; "observed" is what everybody else can see.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::primitive::{NodeAct, Primitive};
+use super::watch::{Look, Watch};
+use crate::clock::Moment;
+use crate::cluster::{Node, NodeState};
+use crate::ids::{BrokerId, HostPort, TopicName};
+use crate::kafka::admin::ClusterView;
+
+/// Pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl Watch {
+    /// Waits until `primitive` shows from outside: when, and what was seen. Else why it does not.
+    pub(super) async fn confirm(&self, primitive: &Primitive, within: Duration) -> Result<(Moment, String), String> {
+        match primitive {
+            Primitive::Node { act, node } => {
+                let node =
+                    self.cluster.nodes().iter().find(|known| known.id == *node).ok_or_else(|| format!("node {node} does not exist"))?;
+                self.until(LOOK_EVERY, within, || self.look_at_node(*act, node)).await
+            }
+            Primitive::AddPartitions { topic, to } => self.topic_is_shown(topic, *to, within).await,
+            Primitive::CreateTopic(spec) => self.topic_is_shown(&spec.name, spec.partitions, within).await,
+            Primitive::DeleteTopic(topic) => {
+                self.until(LOOK_EVERY, within, || self.look_at_topic(topic, |view| is_gone(topic, view))).await
+            }
+            // A wait is over when its condition was seen: there is nothing left to confirm.
+            Primitive::Wait { .. } => Ok((self.clock.now(), String::new())),
+        }
+    }
+
+    async fn topic_is_shown(&self, topic: &TopicName, partitions: u32, within: Duration) -> Result<(Moment, String), String> {
+        self.until(LOOK_EVERY, within, || self.look_at_topic(topic, |view| is_shown(topic, partitions, view))).await
+    }
+
+    async fn look_at_node(&self, act: NodeAct, node: &Node) -> Look<String> {
+        let state = match self.cluster.state(node.id).await {
+            Ok(state) => state,
+            Err(error) => return Look::NotYet(error.to_string()),
+        };
+        match (act, state) {
+            (NodeAct::Kill | NodeAct::Stop(_), NodeState::Exited { code }) => self.is_silent(node, format!("exit code {code}")).await,
+            (NodeAct::Kill | NodeAct::Stop(_), NodeState::Absent) => self.is_silent(node, "its container is gone".to_owned()).await,
+            (NodeAct::Start, NodeState::Exited { code }) => Look::Never(format!("its process ended before it served (exit code {code})")),
+            (NodeAct::Start | NodeAct::Unpause, NodeState::Running) => self.serves(node).await,
+            (NodeAct::Pause, NodeState::Paused) => Look::Seen("the engine says paused".to_owned()),
+            (_, state) => Look::NotYet(format!("the engine says {state:?}")),
+        }
+    }
+
+    /// The process has ended; does its listener keep quiet too?
+    async fn is_silent(&self, node: &Node, detail: String) -> Look<String> {
+        let Some(listener) = listener_of(node) else { return Look::Seen(detail) };
+        match self.probe.api_versions(&listener).await {
+            Ok(_) => Look::NotYet(format!("{listener} still answers")),
+            Err(_) => Look::Seen(detail),
+        }
+    }
+
+    async fn serves(&self, node: &Node) -> Look<String> {
+        let Some(listener) = listener_of(node) else { return Look::Seen("the engine says running".to_owned()) };
+        match self.probe.api_versions(&listener).await {
+            Ok(_) => Look::Seen(format!("{listener} answers")),
+            Err(error) => Look::NotYet(error.to_string()),
+        }
+    }
+
+    /// Every running broker is asked for its own view; all must agree.
+    async fn look_at_topic(&self, topic: &TopicName, check: impl Fn(&ClusterView) -> Result<(), String>) -> Look<String> {
+        self.look_at_views(Some(std::slice::from_ref(topic)), |_, view| check(view)).await
+    }
+
+    /// As [`Watch::look_at_topic`], over the topics named (`None`: all); `check` is also told which brokers run.
+    pub(super) async fn look_at_views(
+        &self,
+        topics: Option<&[TopicName]>,
+        check: impl Fn(&[BrokerId], &ClusterView) -> Result<(), String>,
+    ) -> Look<String> {
+        let running = match self.running_brokers().await {
+            Ok(running) if running.is_empty() => return Look::NotYet("no broker is running".to_owned()),
+            Ok(running) => running,
+            Err(error) => return Look::NotYet(error.to_string()),
+        };
+        let ids: Vec<_> = running.iter().map(|(id, _)| *id).collect();
+        let views = join_all(running.iter().map(|(_, listener)| self.probe.metadata_of(listener, topics))).await;
+        for (id, view) in ids.iter().zip(views) {
+            let checked = view.map_err(|error| error.to_string()).and_then(|view| check(&ids, &view));
+            if let Err(why) = checked {
+                return Look::NotYet(format!("broker {id}: {why}"));
+            }
+        }
+        Look::Seen(format!("seen by broker {}", super::text::nodes(&ids)))
+    }
+}
+
+/// Where a node is asked whether it serves: its clients' listener, or a dedicated controller's own.
+fn listener_of(node: &Node) -> Option<HostPort> {
+    let of_address = |address: SocketAddr| HostPort::new(&address.ip().to_string(), address.port());
+    node.client_listener.clone().or_else(|| node.controller_listener.map(of_address))
+}
+
+fn is_shown(name: &TopicName, partitions: u32, view: &ClusterView) -> Result<(), String> {
+    let topic = view.topic(name).ok_or_else(|| format!("does not show topic {name}"))?;
+    // More is as good: a later step may have grown it by now.
+    if topic.partitions.len() < partitions as usize {
+        return Err(format!("shows {} partitions of {name} instead of {partitions}", topic.partitions.len()));
+    }
+    let led = topic.partitions.iter().filter(|partition| partition.leader.is_some()).count();
+    if led == topic.partitions.len() { Ok(()) } else { Err(format!("shows leaders for only {led} partitions of {name}")) }
+}
+
+fn is_gone(name: &TopicName, view: &ClusterView) -> Result<(), String> {
+    if view.topic(name).is_none() { Ok(()) } else { Err(format!("still shows topic {name}")) }
+}

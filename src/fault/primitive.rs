@@ -1,0 +1,81 @@
+//! The smallest things that can be done: one call to the engine or one request to the cluster.
+
+use std::time::Duration;
+
+use crate::fault::event::What;
+use crate::ids::{BrokerId, TopicName};
+use crate::plan::model::{Condition, Down, TopicSpec};
+
+/// Something done to one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeAct {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM, then SIGKILL after this grace.
+    Stop(Duration),
+    /// Start.
+    Start,
+    /// Freeze.
+    Pause,
+    /// Thaw.
+    Unpause,
+}
+
+impl NodeAct {
+    /// Its kind.
+    #[must_use]
+    pub fn what(self) -> What {
+        match self {
+            Self::Kill => What::Kill,
+            Self::Stop(_) => What::Stop,
+            Self::Start => What::Start,
+            Self::Pause => What::Pause,
+            Self::Unpause => What::Unpause,
+        }
+    }
+
+    /// Whether it hurts; else it heals.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause)
+    }
+}
+
+impl From<Down> for NodeAct {
+    fn from(how: Down) -> Self {
+        match how {
+            Down::Kill => Self::Kill,
+            Down::Stop { grace } => Self::Stop(grace),
+        }
+    }
+}
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Primitive {
+    /// Something done to one node.
+    Node {
+        /// What.
+        act: NodeAct,
+        /// To whom.
+        node: BrokerId,
+    },
+    /// A topic grows.
+    AddPartitions {
+        /// Which.
+        topic: TopicName,
+        /// To this count.
+        to: u32,
+    },
+    /// A topic is made.
+    CreateTopic(TopicSpec),
+    /// A topic is deleted.
+    DeleteTopic(TopicName),
+    /// Nothing is done until a condition holds.
+    Wait {
+        /// Which.
+        until: Condition,
+        /// Longest wait.
+        within: Duration,
+    },
+}

@@ -1,0 +1,239 @@
+//! Steps end to end, against brokers on the loopback and in real time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::fake::FakeCluster;
+use super::*;
+use crate::clock::{Clock, Moment};
+use crate::cluster::Cluster;
+use crate::ids::{BrokerId, PartitionIndex, TopicPartition};
+use crate::plan::model::{Action, Condition, Down, Replication, Step, Target, TopicSpec};
+
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<StepEvent>>);
+
+impl StepSink for Log {
+    fn on_step(&self, event: StepEvent) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+impl Log {
+    /// When a step was requested, acknowledged and observed.
+    fn times(&self, number: u32) -> [Option<Moment>; 3] {
+        let mut times = [None; 3];
+        for event in self.0.lock().unwrap().iter() {
+            match event {
+                StepEvent::Requested { step, at, .. } if step.number.0 == number => times[0] = Some(*at),
+                StepEvent::Acknowledged { step, at } if step.0 == number => times[1] = Some(*at),
+                StepEvent::Observed { step, at, .. } if step.0 == number => times[2] = Some(*at),
+                _ => {}
+            }
+        }
+        times
+    }
+
+    /// The node that a step was done to.
+    fn node(&self, number: u32) -> Option<ResolvedNode> {
+        self.0.lock().unwrap().iter().find_map(|event| match event {
+            StepEvent::Requested { step, nodes, .. } if step.number.0 == number => nodes.first().copied(),
+            _ => None,
+        })
+    }
+}
+
+struct Run {
+    log: Arc<Log>,
+    guards: Arc<Guards>,
+    summary: StepsSummary,
+}
+
+async fn run(cluster: &Arc<FakeCluster>, actions: impl IntoIterator<Item = Action>) -> Run {
+    run_observing(cluster, actions, Duration::from_secs(10)).await
+}
+
+async fn run_observing(cluster: &Arc<FakeCluster>, actions: impl IntoIterator<Item = Action>, within: Duration) -> Run {
+    let steps: Vec<_> = actions.into_iter().map(|action| Step { at: Duration::ZERO, action, line: 1 }).collect();
+    let (clock, log, guards) = (Clock::real(), Arc::new(Log::default()), Arc::new(Guards::default()));
+    let sink: Arc<dyn StepSink> = Arc::<Log>::clone(&log);
+    let cluster: Arc<dyn Cluster> = Arc::<FakeCluster>::clone(cluster);
+    let runner = StepRunner::new(cluster, clock.clone(), 7, Arc::clone(&guards), sink).with_observe_within(within);
+    let summary = runner.run(&steps, clock.now()).await;
+    Run { log, guards, summary }
+}
+
+impl Run {
+    fn only_failure(&self) -> Outcome {
+        let [failed] = &self.summary.failed[..] else { panic!("{:?}", self.summary.failed) };
+        failed.outcome.clone()
+    }
+}
+
+fn node(id: i32) -> Target {
+    Target::Node(BrokerId(id))
+}
+
+fn orders(partition: i32) -> TopicPartition {
+    TopicPartition { topic: "orders".into(), partition: PartitionIndex(partition) }
+}
+
+fn spec(name: &str, partitions: u32) -> TopicSpec {
+    TopicSpec { name: name.into(), partitions, replication: Replication::Factor(1), config: [].into() }
+}
+
+#[tokio::test]
+async fn a_kill_tells_whom_it_hit_and_is_seen_when_the_listener_is_silent() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    cluster.topic("orders", &[&[1, 2], &[2, 3], &[1, 3]]);
+    let run = run(&cluster, [Action::Kill { target: Target::LeaderOf(orders(0)) }]).await;
+    assert_eq!(run.summary.failed, []);
+    assert_eq!(cluster.calls(), ["kill 1"]);
+    assert_eq!(run.log.node(1), Some(ResolvedNode { id: BrokerId(1), was_controller: Some(true), led: Some(2) }));
+    let [requested, acknowledged, observed] = run.log.times(1);
+    assert!(requested.is_some() && requested <= acknowledged && acknowledged <= observed);
+    assert_eq!(run.summary.last_acknowledged, acknowledged);
+    assert_eq!(run.guards.in_force(), [Heal::Start(BrokerId(1))]);
+}
+
+#[tokio::test]
+async fn a_start_is_observed_when_the_node_serves_and_meanwhile_the_next_step_fires() {
+    let boot = Duration::from_millis(150);
+    let cluster = Arc::new(FakeCluster::start_slow(2, boot).await);
+    let actions = [Action::Kill { target: node(2) }, Action::Start { target: node(2) }, Action::Pause { target: node(1) }];
+    let run = run(&cluster, actions).await;
+    assert_eq!(run.summary.failed, []);
+    let [_, acknowledged, observed] = run.log.times(2);
+    assert!(observed.unwrap().since(acknowledged.unwrap()) >= boot, "it does not serve before");
+    assert!(run.log.times(3)[0] < observed, "the pause did not wait for that");
+    assert_eq!(run.guards.in_force(), [Heal::Unpause(BrokerId(1))], "the started node needs no healing");
+}
+
+#[tokio::test]
+async fn a_rolling_restart_goes_through_every_node() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    cluster.topic("orders", &[&[1, 2, 3]]);
+    let rolling = Action::Rolling {
+        brokers: vec![],
+        how: Down::Stop { grace: Duration::from_secs(1) },
+        down: Duration::from_millis(20),
+        then: Some(Condition::IsrFull),
+        within: Duration::from_secs(5),
+    };
+    let run = run(&cluster, [rolling]).await;
+    assert_eq!(run.summary.failed, []);
+    assert_eq!(cluster.calls(), ["stop 1", "start 1", "stop 2", "start 2", "stop 3", "start 3"]);
+    for stop in [2, 5, 8] {
+        let [[_, stopped, _], [started, ..]] = [run.log.times(stop), run.log.times(stop + 1)];
+        assert!(started.unwrap().since(stopped.unwrap()) >= Duration::from_millis(20));
+    }
+}
+
+#[tokio::test]
+async fn a_topic_is_observed_when_every_running_broker_shows_it() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    cluster.state.lock().unwrap().blind.insert(2);
+    let seeing = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        cluster.state.lock().unwrap().blind.clear();
+    };
+    let grow = Action::AddPartitions { topic: "orders".into(), to: 6 };
+    let (run, ()) = tokio::join!(run(&cluster, [Action::CreateTopic { topic: spec("orders", 3) }, grow]), seeing);
+    assert_eq!(run.summary.failed, []);
+    let [_, acknowledged, observed] = run.log.times(1);
+    assert!(observed.unwrap().since(acknowledged.unwrap()) >= Duration::from_millis(50), "broker 2 did not show it before");
+}
+
+#[tokio::test]
+async fn a_step_that_nobody_can_see_is_not_done() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    cluster.state.lock().unwrap().blind.insert(2);
+    let create = Action::CreateTopic { topic: spec("orders", 3) };
+    let run = run_observing(&cluster, [create], Duration::from_millis(300)).await;
+    assert_eq!(run.only_failure(), Outcome::NotObserved("broker 2: does not show topic orders".to_owned()));
+}
+
+#[tokio::test]
+async fn a_step_that_would_change_nothing_is_a_no_op_and_stops_the_plan() {
+    let rows = [
+        Action::Start { target: node(1) },
+        Action::Unpause { target: node(1) },
+        Action::AddPartitions { topic: "orders".into(), to: 2 },
+        Action::CreateTopic { topic: spec("orders", 1) },
+        Action::DeleteTopic { topic: "nothing".into() },
+    ];
+    for action in rows {
+        let cluster = Arc::new(FakeCluster::start(1).await);
+        cluster.topic("orders", &[&[1], &[1]]);
+        let run = run(&cluster, [action.clone(), Action::Kill { target: node(1) }]).await;
+        assert!(matches!(run.only_failure(), Outcome::NoOp(_)), "{action:?}: {:?}", run.summary.failed);
+        assert_eq!(cluster.calls(), [""; 0], "{action:?}");
+        assert_eq!((run.summary.dropped, run.log.times(1)[1]), (1, None));
+    }
+}
+
+#[tokio::test]
+async fn growing_a_topic_that_does_not_exist_is_no_no_op_but_a_failure() {
+    let cluster = Arc::new(FakeCluster::start(1).await);
+    let run = run(&cluster, [Action::AddPartitions { topic: "orders".into(), to: 2 }]).await;
+    assert_eq!(run.only_failure(), Outcome::Failed("topic orders: UNKNOWN_TOPIC_OR_PARTITION (3)".to_owned()));
+}
+
+#[tokio::test]
+async fn a_target_that_does_not_exist_fails_under_a_number() {
+    let cluster = Arc::new(FakeCluster::start(1).await);
+    let run = run(&cluster, [Action::Kill { target: Target::LeaderOf(orders(0)) }]).await;
+    assert_eq!(run.only_failure(), Outcome::Failed("partition orders/0 does not exist".to_owned()));
+    assert!(run.log.times(1)[0].is_some());
+}
+
+#[tokio::test]
+async fn a_condition_that_does_not_come_fails_with_what_is_missing() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    cluster.topic("orders", &[&[1, 2]]);
+    cluster.state.lock().unwrap().out_of_sync.insert(2);
+    let wait = |until| Action::Wait { until, within: Duration::from_millis(700) };
+    let run = run(&cluster, [wait(Condition::CaughtUp), wait(Condition::IsrFull)]).await;
+    let why = "it did not hold within 700ms: broker 1: orders/0 has ISR [1] of [1, 2]";
+    assert_eq!(run.only_failure(), Outcome::Failed(why.to_owned()));
+    assert!(run.log.times(1)[2].is_some(), "the first wait came true");
+}
+
+#[tokio::test]
+async fn all_nodes_are_hit_at_once_as_parts_of_a_group() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    let run = run(&cluster, [Action::Restart { target: Target::All, how: Down::Kill, down: Duration::ZERO }]).await;
+    assert_eq!(run.summary.failed, []);
+    let mut calls = cluster.calls();
+    calls[..3].sort();
+    calls[3..].sort();
+    assert_eq!(calls, ["kill 1", "kill 2", "kill 3", "start 1", "start 2", "start 3"]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cut_off_leaves_guards_that_heal_in_reverse_order() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    let guards = Arc::new(Guards::default());
+    let (clock, sink) = (Clock::real(), Arc::new(Log::default()));
+    let shared: Arc<dyn Cluster> = Arc::<FakeCluster>::clone(&cluster);
+    let runner = StepRunner::new(shared, clock.clone(), 7, Arc::clone(&guards), sink);
+    let step = |action| Step { at: Duration::ZERO, action, line: 1 };
+    let steps = [
+        step(Action::Pause { target: node(2) }),
+        step(Action::Kill { target: node(3) }),
+        step(Action::Pause { target: node(1) }),
+        step(Action::Wait { until: Condition::Elapsed(Duration::from_secs(60)), within: Duration::from_secs(60) }),
+    ];
+    let hurt = async {
+        while guards.in_force().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = runner.run(&steps, clock.now()) => panic!("the wait is long"),
+        () = hurt => {}
+    }
+    assert!(guards.heal_all(&*cluster, false).await.is_empty());
+    assert_eq!(cluster.calls()[3..], ["unpause 1", "unpause 2"], "a node that is down stays down unless asked for");
+    assert_eq!(guards.in_force(), []);
+}

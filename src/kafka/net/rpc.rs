@@ -1,0 +1,341 @@
+//! One request, one response, over one connection: for admin work and probes.
+//!
+//! Versions are negotiated when the connection is made. Every wait has a bound; after any failure in mid-call the connection is spent,
+//! because a late response could be taken for the next one's. Not the producer's way to its brokers: nothing is pipelined here.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use kafka_protocol::messages::{ApiKey, ApiVersionsRequest, ApiVersionsResponse};
+use kafka_protocol::protocol::{Message, Request, StrBytes};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+use crate::clock::Clock;
+use crate::ids::HostPort;
+use crate::kafka::wire::error::ErrorCode;
+use crate::kafka::wire::frame::{FrameReader, WireError, correlation_id_of, decode_response, encode_request};
+use crate::kafka::wire::versions::BrokerVersions;
+
+/// Bytes read from the socket at a time.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Why a call brought no response.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RpcError {
+    /// No connection: refused, unreachable, or a name that does not resolve.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// Whom.
+        address: HostPort,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Nothing came in time. A request that was sent may still be carried out.
+    #[error("{address} did not answer {doing} within {waited:?}")]
+    TimedOut {
+        /// Whom.
+        address: HostPort,
+        /// What was going on.
+        doing: String,
+        /// The bound.
+        waited: Duration,
+    },
+    /// The connection ended before the response came. A request that was sent may still be carried out.
+    #[error("{address} closed the connection: {source}")]
+    Closed {
+        /// Whom.
+        address: HostPort,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// What came back is not a response to what was asked.
+    #[error("{address} sent a malformed response: {source}")]
+    Malformed {
+        /// Whom.
+        address: HostPort,
+        /// What is wrong with it.
+        source: WireError,
+    },
+    /// A response came that belongs to another request.
+    #[error("{address} answered request {told:?} instead of request {asked}")]
+    OutOfOrder {
+        /// Whom.
+        address: HostPort,
+        /// The request's correlation id.
+        asked: i32,
+        /// The response's.
+        told: Option<i32>,
+    },
+    /// The request cannot be put in a version that both sides know.
+    #[error("{address} has no version of {api} that this client speaks")]
+    Unsupported {
+        /// Whom.
+        address: HostPort,
+        /// Kafka's name of the request.
+        api: String,
+    },
+    /// The request cannot be encoded.
+    #[error("cannot ask {address}: {source}")]
+    Unsendable {
+        /// Whom.
+        address: HostPort,
+        /// Why.
+        source: WireError,
+    },
+    /// The broker refused to say which versions it speaks.
+    #[error("{address} refused ApiVersions: {code}")]
+    Refused {
+        /// Whom.
+        address: HostPort,
+        /// Its reason.
+        code: ErrorCode,
+    },
+}
+
+impl RpcError {
+    /// Whether the request may have been carried out although no response came.
+    #[must_use]
+    pub fn is_ambiguous(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::Closed { .. } | Self::Malformed { .. } | Self::OutOfOrder { .. })
+    }
+}
+
+/// A connection with its versions negotiated.
+#[derive(Debug)]
+pub struct Rpc {
+    address: HostPort,
+    client_id: StrBytes,
+    clock: Clock,
+    stream: TcpStream,
+    frames: FrameReader,
+    versions: BrokerVersions,
+    correlation_id: i32,
+    spent: bool,
+}
+
+impl Rpc {
+    /// Connects and asks for the broker's versions, all within `timeout`.
+    ///
+    /// # Errors
+    /// Any [`RpcError`] but [`RpcError::Unsupported`].
+    pub async fn connect(address: &HostPort, client_id: &str, timeout: Duration, clock: &Clock) -> Result<Self, RpcError> {
+        let deadline = clock.instant_of(clock.now() + timeout);
+        let connecting = TcpStream::connect((&*address.host, address.port));
+        let stream = match timeout_at(deadline, connecting).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(source)) => return Err(RpcError::Connect { address: address.clone(), source }),
+            Err(_) => return Err(RpcError::TimedOut { address: address.clone(), doing: "a connection".to_owned(), waited: timeout }),
+        };
+        stream.set_nodelay(true).map_err(|source| RpcError::Connect { address: address.clone(), source })?;
+        let mut rpc = Self {
+            address: address.clone(),
+            client_id: StrBytes::from_string(client_id.to_owned()),
+            clock: clock.clone(),
+            stream,
+            frames: FrameReader::default(),
+            versions: BrokerVersions::default(),
+            correlation_id: 0,
+            spent: false,
+        };
+        rpc.versions = rpc.negotiate(deadline, timeout).await?;
+        Ok(rpc)
+    }
+
+    /// What the broker said it speaks.
+    #[must_use]
+    pub fn versions(&self) -> &BrokerVersions {
+        &self.versions
+    }
+
+    /// Whether another call can be made: none failed on the way, and the peer is not known to have closed.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        let mut byte = [0];
+        !self.spent && matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Asks in the highest version that both sides know.
+    ///
+    /// # Errors
+    /// Any [`RpcError`]; after all but [`RpcError::Unsupported`] and [`RpcError::Unsendable`] the connection is spent.
+    pub async fn call<R: Request>(&mut self, request: &R, timeout: Duration) -> Result<R::Response, RpcError> {
+        let Some(version) = self.versions.highest_common::<R>() else {
+            return Err(RpcError::Unsupported { address: self.address.clone(), api: api_name(R::KEY) });
+        };
+        self.call_version(request, version, timeout).await
+    }
+
+    /// Asks in a given version, whatever the broker said.
+    ///
+    /// # Errors
+    /// As [`Rpc::call`].
+    pub async fn call_version<R: Request>(&mut self, request: &R, version: i16, timeout: Duration) -> Result<R::Response, RpcError> {
+        let deadline = self.clock.instant_of(self.clock.now() + timeout);
+        let frame = self.exchange(request, version, deadline, timeout).await?;
+        decode_response::<R>(frame, version).map_err(|source| {
+            self.spent = true;
+            self.malformed(source)
+        })
+    }
+
+    /// Asks for versions in the newest form; a broker that does not know it answers error 35 in the oldest, with its range.
+    async fn negotiate(&mut self, deadline: Instant, timeout: Duration) -> Result<BrokerVersions, RpcError> {
+        let newest = <ApiVersionsRequest as Message>::VERSIONS.max;
+        let mut version = newest;
+        loop {
+            let request = match version {
+                3.. => ApiVersionsRequest::default()
+                    .with_client_software_name(StrBytes::from_static_str(env!("CARGO_PKG_NAME")))
+                    .with_client_software_version(StrBytes::from_static_str(env!("CARGO_PKG_VERSION"))),
+                _ => ApiVersionsRequest::default(),
+            };
+            let frame = self.exchange(&request, version, deadline, timeout).await?;
+            let refused = is_unsupported_version(&frame);
+            let response: ApiVersionsResponse =
+                decode_response::<ApiVersionsRequest>(frame, if refused { 0 } else { version }).map_err(|source| self.malformed(source))?;
+            match ErrorCode::from_wire(response.error_code) {
+                None => return Ok(BrokerVersions::from_response(&response)),
+                Some(ErrorCode::UNSUPPORTED_VERSION) if version == newest => {
+                    version = BrokerVersions::from_response(&response).highest_common::<ApiVersionsRequest>().unwrap_or(0).min(newest - 1);
+                }
+                Some(code) => return Err(RpcError::Refused { address: self.address.clone(), code }),
+            }
+        }
+    }
+
+    /// Sends a request and waits for the frame that answers it.
+    async fn exchange<R: Request>(&mut self, request: &R, version: i16, deadline: Instant, timeout: Duration) -> Result<Bytes, RpcError> {
+        if self.spent {
+            return Err(self.closed(io::ErrorKind::NotConnected.into()));
+        }
+        self.correlation_id = self.correlation_id.wrapping_add(1);
+        let asked = self.correlation_id;
+        let frame = encode_request(asked, &self.client_id, version, request)
+            .map_err(|source| RpcError::Unsendable { address: self.address.clone(), source })?;
+        // Spent until the response is there: a caller may also drop this future half-way.
+        self.spent = true;
+        let answer = match timeout_at(deadline, self.write_and_read(&frame)).await {
+            Ok(answer) => answer?,
+            Err(_) => {
+                return Err(RpcError::TimedOut { address: self.address.clone(), doing: api_name(R::KEY), waited: timeout });
+            }
+        };
+        let told = correlation_id_of(&answer);
+        if told != Some(asked) {
+            return Err(RpcError::OutOfOrder { address: self.address.clone(), asked, told });
+        }
+        self.spent = false;
+        Ok(answer)
+    }
+
+    async fn write_and_read(&mut self, frame: &[u8]) -> Result<Bytes, RpcError> {
+        if let Err(source) = self.stream.write_all(frame).await {
+            return Err(self.closed(source));
+        }
+        let mut chunk = BytesMut::with_capacity(READ_BYTES);
+        loop {
+            match self.frames.next_frame() {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => {}
+                Err(source) => return Err(self.malformed(source)),
+            }
+            match self.stream.read_buf(&mut chunk).await {
+                Ok(0) => return Err(self.closed(io::ErrorKind::UnexpectedEof.into())),
+                Ok(_) => self.frames.push(&chunk),
+                Err(source) => return Err(self.closed(source)),
+            }
+            chunk.clear();
+        }
+    }
+
+    fn closed(&self, source: io::Error) -> RpcError {
+        RpcError::Closed { address: self.address.clone(), source }
+    }
+
+    fn malformed(&self, source: WireError) -> RpcError {
+        RpcError::Malformed { address: self.address.clone(), source }
+    }
+}
+
+/// Whether a response frame to ApiVersions starts with error 35 behind its correlation id; such a response is always of version 0.
+fn is_unsupported_version(frame: &Bytes) -> bool {
+    let mut rest = frame.get(4..).unwrap_or_default();
+    rest.len() >= 2 && rest.get_i16() == ErrorCode::UNSUPPORTED_VERSION.0
+}
+
+fn api_name(key: i16) -> String {
+    ApiKey::try_from(key).map_or_else(|()| format!("request {key}"), |api| format!("{api:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use kafka_protocol::messages::MetadataRequest;
+    use kafka_protocol::messages::api_versions_response::ApiVersion;
+    use kafka_protocol::protocol::Encodable;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    /// A peer that answers ApiVersions, and the next request with these bytes (and then nothing more).
+    async fn connected(then: &'static [u8]) -> (Rpc, tokio::task::JoinHandle<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
+        let peer = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let metadata = ApiVersion::default().with_api_key(ApiKey::Metadata as i16).with_max_version(13);
+            let mut answer = BytesMut::from(&[0, 0, 0, 1][..]);
+            ApiVersionsResponse::default().with_api_keys(vec![metadata]).encode(&mut answer, 4).unwrap();
+            read_request(&mut stream).await;
+            stream.write_i32(i32::try_from(answer.len()).unwrap()).await.unwrap();
+            stream.write_all(&answer).await.unwrap();
+            read_request(&mut stream).await;
+            stream.write_all(then).await.unwrap();
+            stream
+        });
+        (Rpc::connect(&address, "test", TIMEOUT, &Clock::real()).await.unwrap(), peer)
+    }
+
+    async fn read_request(stream: &mut TcpStream) {
+        let mut frame = vec![0; usize::try_from(stream.read_i32().await.unwrap()).unwrap()];
+        stream.read_exact(&mut frame).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_the_broker_does_not_know_leaves_the_connection_usable() {
+        let (mut rpc, _peer) = connected(&[]).await;
+        let refused = rpc.call(&ApiVersionsRequest::default(), TIMEOUT).await.unwrap_err();
+        assert!(matches!(refused, RpcError::Unsupported { .. }) && !refused.is_ambiguous());
+        assert!(rpc.is_usable());
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_call_the_connection_is_spent() {
+        let rows: [(&'static [u8], &str); 4] = [
+            (&[], "did not answer Metadata within 1s"),
+            (&[0, 0, 0, 4, 0, 0, 0, 9], "answered request Some(9) instead of request 2"),
+            (&[0, 0, 0, 5, 0, 0, 0, 2, 0], "malformed response: cannot decode the response to Metadata version 13"),
+            (&[0, 0, 0, 1], "malformed response: a frame of 1 bytes was announced"),
+        ];
+        for (bytes, text) in rows {
+            let (mut rpc, _peer) = connected(bytes).await;
+            let error = rpc.call(&MetadataRequest::default(), TIMEOUT).await.unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+            assert!(error.is_ambiguous(), "{error}");
+            assert!(!rpc.is_usable(), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_closes_is_told_from_one_that_is_silent() {
+        let (mut rpc, peer) = connected(&[]).await;
+        let request = MetadataRequest::default();
+        let (outcome, ()) = tokio::join!(rpc.call(&request, TIMEOUT), async { drop(peer.await) });
+        assert!(matches!(outcome, Err(RpcError::Closed { .. })), "{outcome:?}");
+    }
+}

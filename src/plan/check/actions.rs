@@ -1,0 +1,216 @@
+//! The arguments of each action, and what the action does to the scene.
+
+use crate::ids::{BrokerId, TopicName};
+use crate::plan::model::{Action, Condition, Down, Target};
+use crate::plan::problem::Problem;
+use crate::plan::raw::{At, Fields};
+
+use super::nodes::Change;
+use super::scene::Scene;
+use super::{targets, topics, words};
+
+/// Reads the action of this name. `repeat` is not here: it is steps again.
+pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    match name {
+        "kill" => node_action(arguments, Change::TakeDown, scene).map(|target| Action::Kill { target }),
+        "stop" => {
+            let grace = arguments.duration("grace");
+            Some(Action::Stop { target: node_action(arguments, Change::TakeDown, scene)?, grace: grace? })
+        }
+        "start" => node_action(arguments, Change::Start, scene).map(|target| Action::Start { target }),
+        "restart" => restart(arguments, scene),
+        "pause" => node_action(arguments, Change::Pause, scene).map(|target| Action::Pause { target }),
+        "unpause" => node_action(arguments, Change::Unpause, scene).map(|target| Action::Unpause { target }),
+        "rolling" => rolling(arguments, scene),
+        "add-partitions" => add_partitions(arguments, scene),
+        "create-topic" => create_topic(arguments, scene),
+        "delete-topic" => delete_topic(arguments, scene),
+        "wait" => wait(arguments, scene),
+        _ => None,
+    }
+}
+
+/// An action on a node: whom, whether it can do anything, and whether the quorum survives it.
+fn node_action(arguments: &Fields<'_>, change: Change, scene: &mut Scene<'_>) -> Option<Target> {
+    let Some(target) = targets::read(arguments, scene) else {
+        scene.nodes.forget_all();
+        return None;
+    };
+    let place = arguments.span_of(if arguments.has("node") { "node" } else { "broker" });
+    if matches!(change, Change::Start | Change::Unpause) && !matches!(target, Target::Node(_) | Target::All) {
+        let message = "a role names a node that is up: there is nothing to do for it here";
+        scene.report(Problem::error(place, message).hint("name the node, or \"all\"; to hit a role and bring it back use `restart`"));
+        return None;
+    }
+    let line = scene.line(&place);
+    if let Some(refusal) = scene.nodes.apply(change, &target, line) {
+        scene.report(Problem::error(place.clone(), refusal.message).hint(refusal.hint));
+    }
+    if matches!(change, Change::TakeDown | Change::Pause | Change::Restart) {
+        let also = match &target {
+            Target::Node(node) => Some(*node),
+            _ => None,
+        };
+        warn_of_lost_quorum(also, place, scene);
+    }
+    Some(target)
+}
+
+fn warn_of_lost_quorum(also: Option<BrokerId>, place: std::ops::Range<usize>, scene: &Scene<'_>) {
+    if let Some((lost, total)) = scene.nodes.lost_quorum(also) {
+        let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
+        let message =
+            format!("with {} of {total} controllers down (nodes {}), the metadata quorum has no majority", lost.len(), names.join(", "));
+        let hint =
+            "no leader can be elected until one is back; brokers that stop alone need controllers apart: `brokers = 3`, `controllers = 1`";
+        scene.report(Problem::warning(place, message).hint(hint));
+    }
+}
+
+/// How nodes go down: `kill`, or `stop` with its grace.
+fn down_by(key: &str, arguments: &Fields<'_>, scene: &Scene<'_>) -> Option<Down> {
+    let (how, grace) = (arguments.choice(key), arguments.duration("grace"));
+    if how == Some("kill") && arguments.has("grace") {
+        let problem = Problem::error(arguments.key_span("grace"), "`grace` goes with a stop, not with a kill");
+        scene.report(problem.hint(format!("write `{key} = \"stop\"`, or leave `grace` out")));
+    }
+    match how? {
+        "stop" => Some(Down::Stop { grace: grace? }),
+        _ => Some(Down::Kill),
+    }
+}
+
+fn restart(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let (how, down) = (down_by("how", arguments, scene), arguments.duration("down"));
+    let target = node_action(arguments, Change::Restart, scene)?;
+    if target == Target::All {
+        warn_if_all_restart(arguments.span_of("broker"), scene);
+    }
+    Some(Action::Restart { target, how: how?, down: down? })
+}
+
+/// All combined nodes down at once take the quorum along, if only for a while.
+fn warn_if_all_restart(place: std::ops::Range<usize>, scene: &Scene<'_>) {
+    let combined = scene.layout.filter(|layout| layout.brokers() == layout.controllers() && layout.nodes().len() > 1);
+    if combined.is_some() {
+        let message = "all nodes are down at once, and the metadata quorum with them";
+        scene.report(Problem::warning(place, message).hint("for one after the other use `rolling`"));
+    }
+}
+
+fn rolling(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let how = down_by("restart", arguments, scene);
+    let (down, within) = (arguments.duration("down"), arguments.duration("within"));
+    let then = targets::condition("then", arguments, scene);
+    let listed = arguments.ids_or_all("brokers");
+    let brokers = listed.as_ref().map(|ids| rolled_brokers(ids, arguments, scene));
+    if arguments.has("within") && (!arguments.has("then") || matches!(then, Some(Condition::Elapsed(_)))) {
+        let problem = Problem::error(arguments.key_span("within"), "`within` bounds the condition under `then`, and there is none");
+        scene.report(problem.hint("write `then = \"isr-full\"`, or leave `within` out"));
+    }
+    let each = match &brokers {
+        Some(brokers) => brokers.clone(),
+        None => scene.layout.map(crate::plan::model::Layout::brokers).unwrap_or_default(),
+    };
+    roll(&each, arguments.span_of("brokers"), scene);
+    Some(Action::Rolling { brokers: brokers.unwrap_or_default(), how: how?, down: down?, then, within: within? })
+}
+
+/// What a roll does to the scene: each broker is down for a while, and must be up before.
+fn roll(brokers: &[BrokerId], place: std::ops::Range<usize>, scene: &mut Scene<'_>) {
+    let line = scene.line(&place);
+    let mut risky = None;
+    for broker in brokers {
+        risky = risky.or_else(|| scene.nodes.lost_quorum(Some(*broker)).map(|_| *broker));
+        if let Some(refusal) = scene.nodes.apply(Change::Restart, &Target::Node(*broker), line) {
+            scene.report(Problem::error(place, refusal.message).hint(refusal.hint));
+            return;
+        }
+    }
+    if risky.is_some() {
+        warn_of_lost_quorum(risky, place, scene);
+    }
+}
+
+fn rolled_brokers(ids: &[At<u64>], arguments: &Fields<'_>, scene: &Scene<'_>) -> Vec<BrokerId> {
+    let mut brokers: Vec<BrokerId> = Vec::new();
+    for id in ids {
+        let Some(broker) = scene.broker(id) else { continue };
+        if brokers.contains(&broker) {
+            scene.report(
+                Problem::error(id.span.clone(), format!("broker {broker} is listed twice")).hint("for several rounds use `repeat`"),
+            );
+        } else {
+            brokers.push(broker);
+        }
+    }
+    if ids.is_empty() {
+        let problem = Problem::error(arguments.span_of("brokers"), "`brokers` names nobody");
+        scene.report(problem.hint("list broker ids, or write \"all\""));
+    }
+    brokers
+}
+
+fn add_partitions(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let to = arguments.integer("to").and_then(|to| u32::try_from(to).ok());
+    let topic = arguments.text("topic")?;
+    let now = scene.topic(&topic)?;
+    let to = to?;
+    if let Some(now) = now.filter(|now| to <= *now) {
+        let message = format!("topic `{}` has {now} partitions here: {to} is no growth", topic.value);
+        scene.report(Problem::error(arguments.span_of("to"), message).hint("`to` is the new total; partitions can never become fewer"));
+    }
+    scene.topics.grow(topic.value, to);
+    Some(Action::AddPartitions { topic: TopicName::from(topic.value), to })
+}
+
+fn create_topic(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let shape = topics::shape(arguments, scene);
+    let Some(name) = arguments.text("name").and_then(|name| words::name(&name, "name", scene.problems)) else {
+        scene.topics.complete = false;
+        return None;
+    };
+    if scene.topics.contains(name) {
+        let problem = Problem::error(arguments.span_of("name"), format!("a topic `{name}` is already there"));
+        scene.report(problem.hint("give it a name of its own, or delete the other first"));
+    }
+    scene.topics.create(name, shape.as_ref().map(|shape| shape.partitions));
+    let mut topic = shape?;
+    topic.name = TopicName::from(name);
+    Some(Action::CreateTopic { topic })
+}
+
+fn delete_topic(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let topic = arguments.text("topic")?;
+    scene.topic(&topic)?;
+    let line = scene.line(&topic.span);
+    scene.topics.delete(topic.value, line);
+    Some(Action::DeleteTopic { topic: TopicName::from(topic.value) })
+}
+
+fn wait(arguments: &Fields<'_>, scene: &Scene<'_>) -> Option<Action> {
+    let within = arguments.duration("within");
+    let is = arguments.integer("is").map(|id| At { value: id, span: arguments.span_of("is") });
+    let is = is.map(|id| scene.broker(&id));
+    let condition = targets::condition("for", arguments, scene)?;
+    if arguments.has("is") && !matches!(condition, Condition::LeaderOf { .. }) {
+        scene.report(Problem::error(arguments.key_span("is"), "`is` goes with leader-of(TOPIC/PARTITION) alone").hint("leave it out"));
+    }
+    match condition {
+        Condition::Elapsed(time) => {
+            if arguments.has("within") {
+                let problem = Problem::error(arguments.key_span("within"), "`within` bounds a condition; a time needs no bound");
+                scene.report(problem.hint("leave it out"));
+            }
+            Some(Action::Wait { until: condition, within: time })
+        }
+        Condition::LeaderOf { partition, .. } => {
+            let is = match is {
+                Some(found) => Some(found?),
+                None => None,
+            };
+            Some(Action::Wait { until: Condition::LeaderOf { partition, is }, within: within? })
+        }
+        Condition::IsrFull | Condition::CaughtUp => Some(Action::Wait { until: condition, within: within? }),
+    }
+}

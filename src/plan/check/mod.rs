@@ -1,0 +1,68 @@
+//! From raw values to a checked plan: everything that needs more than one value to be found out.
+//!
+//! Pure. Each part reads its section, adds to the same bag of problems and goes on; what a broken section would have told the others
+//! stays unknown to them, so that one mistake is reported once. Called by `plan::parse` alone.
+
+mod actions;
+mod cluster;
+mod expect;
+mod nodes;
+mod producers;
+mod scene;
+mod steps;
+mod targets;
+mod topics;
+mod words;
+
+use std::time::Duration;
+
+use toml::de::DeTable;
+
+use super::grammar::{CLUSTER, PHASES};
+use super::model::{Phases, Plan, PlanSource, Step};
+use super::problem::Problem;
+use super::raw::Fields;
+
+use scene::Scene;
+
+/// Checks a whole plan. What could not be read has a stand-in: the result counts only if no error was found.
+pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
+    let empty = DeTable::new();
+    let cluster_fields = root.table("cluster").unwrap_or_else(|| Fields::new(&CLUSTER, &empty, 0..0, root.problems));
+    let cluster = cluster::read(&cluster_fields);
+    let layout = cluster.layout.filter(|_| root.table("cluster").is_some() || !root.has("cluster"));
+    let phase_fields = root.table("phases").unwrap_or_else(|| Fields::new(&PHASES, &empty, 0..0, root.problems));
+
+    let mut scene = Scene::new(root.problems, &source.text, layout, cluster.min_in_sync_replicas);
+    let topics = topics::read(&root.tables("topic"), &mut scene);
+    scene.topics.complete &= root.has("topic") == root.is_list("topic");
+    let steps = steps::read(&root.tables("step"), &mut scene);
+    let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
+    let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
+    Plan {
+        name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
+        about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),
+        seed: root.integer("seed").unwrap_or_default(),
+        cluster: cluster.spec,
+        topics,
+        producers,
+        phases: phases(&phase_fields, &steps),
+        steps,
+        expectations,
+        source,
+    }
+}
+
+fn phases(fields: &Fields<'_>, steps: &[Step]) -> Phases {
+    let length = |key| fields.duration(key);
+    let (warmup, steady, recovery) = (length("warmup"), length("steady"), length("recovery"));
+    if steady == Some(Duration::ZERO) {
+        let problem = Problem::warning(fields.span_of("steady"), "without `steady` there is no baseline to hold anything against");
+        fields.problems.push(problem.hint("a few seconds are enough, such as `steady = \"10s\"`"));
+    }
+    if recovery == Some(Duration::ZERO) && !steps.is_empty() {
+        let problem = Problem::warning(fields.span_of("recovery"), "without `recovery` nobody sees what the last step did");
+        fields.problems.push(problem.hint("a killed broker is noticed after 9 s: `recovery = \"15s\"` or more"));
+    }
+    Phases { warmup: warmup.unwrap_or_default(), steady: steady.unwrap_or_default(), recovery: recovery.unwrap_or_default() }
+}

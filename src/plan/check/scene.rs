@@ -1,0 +1,160 @@
+//! What is true at a point of the plan: which nodes and topics there are, and which nodes are down.
+//!
+//! Walked forward by `steps`; read by everything that names a node, a topic or a partition. Not here: how a section is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::ids::BrokerId;
+use crate::plan::diagnostic::position;
+use crate::plan::model::Layout;
+use crate::plan::problem::{Collector, Problem};
+use crate::plan::raw::At;
+
+use super::nodes::Nodes;
+
+/// The state of things at a point of the plan.
+#[derive(Debug)]
+pub(super) struct Scene<'p> {
+    pub(super) problems: &'p Collector,
+    text: &'p str,
+    /// `None`: the cluster's section is broken, so nothing about nodes can be said.
+    pub(super) layout: Option<Layout>,
+    /// The brokers' own `min.insync.replicas`.
+    pub(super) min_in_sync_replicas: Option<u64>,
+    pub(super) topics: Topics,
+    pub(super) nodes: Nodes,
+}
+
+/// Topics that exist at a point of the plan.
+#[derive(Debug)]
+pub(super) struct Topics {
+    /// Partitions by topic; `None`: their number could not be read.
+    existing: BTreeMap<String, Option<u32>>,
+    /// Members by the name of a `[[topic]]` with `count`.
+    families: BTreeMap<String, Vec<String>>,
+    /// Topics that a step deleted, with its line.
+    deleted: BTreeMap<String, usize>,
+    /// All topics that ever exist.
+    ever: BTreeSet<String>,
+    /// Whether all names could be read: else nothing can be called unknown.
+    pub(super) complete: bool,
+}
+
+impl<'p> Scene<'p> {
+    pub(super) fn new(problems: &'p Collector, text: &'p str, layout: Option<Layout>, min_in_sync_replicas: Option<u64>) -> Self {
+        let topics = Topics {
+            existing: BTreeMap::new(),
+            families: BTreeMap::new(),
+            deleted: BTreeMap::new(),
+            ever: BTreeSet::new(),
+            complete: true,
+        };
+        Self { problems, text, layout, min_in_sync_replicas, topics, nodes: Nodes::new(layout) }
+    }
+
+    pub(super) fn report(&self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Line of a place, from 1.
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
+        position(self.text, span.start).0
+    }
+
+    /// A node of the cluster. Where the layout is unknown every id passes.
+    pub(super) fn node(&self, id: &At<u64>) -> Option<BrokerId> {
+        let node = BrokerId(i32::try_from(id.value).unwrap_or(i32::MAX));
+        let Some(layout) = self.layout else { return Some(node) };
+        if layout.nodes().contains(&node) {
+            return Some(node);
+        }
+        let problem = Problem::error(id.span.clone(), format!("there is no node {}", id.value)).hint(describe(layout));
+        self.report(problem);
+        None
+    }
+
+    /// A broker of the cluster.
+    pub(super) fn broker(&self, id: &At<u64>) -> Option<BrokerId> {
+        let node = self.node(id)?;
+        let Some(layout) = self.layout else { return Some(node) };
+        if layout.brokers().contains(&node) {
+            return Some(node);
+        }
+        self.report(Problem::error(id.span.clone(), format!("node {node} is a controller only, not a broker")).hint(describe(layout)));
+        None
+    }
+
+    /// A topic that exists now. `Some(None)`: it does, but its number of partitions is unknown.
+    pub(super) fn topic(&self, name: &At<&str>) -> Option<Option<u32>> {
+        if let Some(partitions) = self.topics.existing.get(name.value) {
+            return Some(*partitions);
+        }
+        if !self.topics.complete {
+            return None;
+        }
+        let problem = Problem::error(name.span.clone(), format!("there is no topic `{}` here", name.value));
+        self.report(match (self.topics.deleted.get(name.value), self.topics.families.get(name.value)) {
+            (Some(line), _) => problem.hint(format!("the step in line {line} deleted it")),
+            (None, Some(members)) => problem.hint(format!("`count` makes {} of it: name one of them", span_of_names(members))),
+            (None, None) => problem.did_you_mean(name.value, self.topics.existing.keys().map(String::as_str)),
+        });
+        None
+    }
+
+    /// The topics that a name in `topics` of producers stands for: itself, or the whole family. Topics that a step makes later count.
+    pub(super) fn topics_named(&self, name: &At<&str>) -> Vec<String> {
+        if self.topics.ever.contains(name.value) || !self.topics.complete {
+            return vec![name.value.to_owned()];
+        }
+        if let Some(members) = self.topics.families.get(name.value) {
+            return members.clone();
+        }
+        let known = self.topics.ever.iter().chain(self.topics.families.keys()).map(String::as_str);
+        let problem = Problem::error(name.span.clone(), format!("there is no topic `{}`", name.value));
+        self.report(problem.did_you_mean(name.value, known));
+        Vec::new()
+    }
+}
+
+impl Topics {
+    /// Whether a topic of this name exists now.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.existing.contains_key(name)
+    }
+
+    pub(super) fn create(&mut self, name: &str, partitions: Option<u32>) {
+        self.existing.insert(name.to_owned(), partitions);
+        self.ever.insert(name.to_owned());
+        self.deleted.remove(name);
+    }
+
+    pub(super) fn create_family(&mut self, name: &str, members: &[String], partitions: Option<u32>) {
+        for member in members {
+            self.create(member, partitions);
+        }
+        self.families.insert(name.to_owned(), members.to_vec());
+    }
+
+    pub(super) fn delete(&mut self, name: &str, line: usize) {
+        self.existing.remove(name);
+        self.deleted.insert(name.to_owned(), line);
+    }
+
+    pub(super) fn grow(&mut self, name: &str, partitions: u32) {
+        self.existing.insert(name.to_owned(), Some(partitions));
+    }
+}
+
+/// Which nodes a cluster has, as a sentence.
+pub(super) fn describe(layout: Layout) -> String {
+    format!("the cluster has {layout}")
+}
+
+fn span_of_names(members: &[String]) -> String {
+    match members {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first, .., last] => format!("`{first}` to `{last}`"),
+    }
+}

@@ -1,0 +1,183 @@
+//! `[[step]]` and the arguments of each action.
+
+use super::Need::{Default, Optional, Required};
+use super::{ASSIGNMENT, CONDITION_PATTERN, Key, Kind, NODE_ID, OneOf, PARTITIONS, REPLICATION, TOPIC_NAME, Table, key};
+
+/// Actions of this version, in the order of documentation.
+const ACTIONS: &[&str] = &[
+    "kill",
+    "stop",
+    "start",
+    "restart",
+    "pause",
+    "unpause",
+    "rolling",
+    "add-partitions",
+    "create-topic",
+    "delete-topic",
+    "wait",
+    "repeat",
+];
+
+/// `[[step]]`.
+pub(in super::super) static STEP: Table = Table {
+    name: "a step",
+    id: "step",
+    about: "A timed action: `at` and exactly one action.",
+    keys: &[
+        key(
+            "at",
+            Kind::Duration,
+            Required,
+            "at = \"0s\"",
+            "When it fires, counted from the end of `steady`; inside `repeat`, from the start of the round. A step that still runs delays the next.",
+        ),
+        key("kill", Kind::Table(&KILL), Optional, "kill = { broker = 2 }", "SIGKILL."),
+        key("stop", Kind::Table(&STOP), Optional, "stop = { broker = 2, grace = \"30s\" }", "SIGTERM, then SIGKILL after the grace."),
+        key("start", Kind::Table(&START), Optional, "start = { broker = 2 }", "Starts a node that is down."),
+        key("restart", Kind::Table(&RESTART), Optional, "restart = { broker = 2, down = \"4s\" }", "Down, a while, up again."),
+        key("pause", Kind::Table(&PAUSE), Optional, "pause = { broker = 2 }", "Freezes a node's processes: a silent failure."),
+        key("unpause", Kind::Table(&UNPAUSE), Optional, "unpause = { broker = 2 }", "Thaws them."),
+        key(
+            "rolling",
+            Kind::Table(&ROLLING),
+            Optional,
+            "rolling = { restart = \"kill\", then = \"isr-full\" }",
+            "Restarts brokers one after the other.",
+        ),
+        key("add-partitions", Kind::Table(&ADD_PARTITIONS), Optional, "add-partitions = { topic = \"orders\", to = 6 }", "Grows a topic."),
+        key(
+            "create-topic",
+            Kind::Table(&CREATE_TOPIC),
+            Optional,
+            "create-topic = { name = \"late\", partitions = 3, replication = 1 }",
+            "Creates a topic.",
+        ),
+        key("delete-topic", Kind::Table(&DELETE_TOPIC), Optional, "delete-topic = { topic = \"orders\" }", "Deletes a topic."),
+        key("wait", Kind::Table(&WAIT), Optional, "wait = { for = \"isr-full\" }", "Waits for a condition or a time."),
+        key(
+            "repeat",
+            Kind::Table(&REPEAT),
+            Optional,
+            "repeat = { times = 3, steps = [{ at = \"0s\", kill = { broker = 2 } }] }",
+            "Does its steps several times.",
+        ),
+    ],
+    choices: &[OneOf { keys: ACTIONS, required: true }],
+    later: &["disconnect", "connect", "recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit", "link"],
+};
+
+/// `broker`, the usual spelling of a target.
+const BROKER: Key = key(
+    "broker",
+    Kind::Target,
+    Optional,
+    "broker = 2",
+    "A broker's id, or a role that is resolved when the step fires: leader-of(TOPIC/PARTITION), follower-of(TOPIC/PARTITION), controller, random, all.",
+);
+/// `node`, for nodes that are no brokers.
+const NODE: Key = key("node", NODE_ID, Optional, "node = 4", "A node's id; for a node that is a controller only.");
+/// One of both.
+const ONE_TARGET: &[OneOf] = &[OneOf { keys: &["broker", "node"], required: true }];
+/// Time for a controlled shutdown.
+const GRACE: Key =
+    key("grace", Kind::Duration, Default("30s"), "grace = \"30s\"", "Time for a controlled shutdown; past it the node is killed.");
+/// Time between down and up.
+const DOWN: Key = key("down", Kind::Duration, Default("4s"), "down = \"4s\"", "How long a node stays down.");
+/// Kill or stop.
+const HOW: Kind = Kind::Choice { words: &["kill", "stop"], later: &[] };
+/// Which existing topic.
+const TOPIC: Key = key("topic", TOPIC_NAME, Required, "topic = \"orders\"", "Which topic.");
+/// What to wait for.
+const CONDITION: Kind = Kind::Text { what: "a condition or a duration in quotes", pattern: CONDITION_PATTERN };
+/// The longest wait.
+const WITHIN: Key =
+    key("within", Kind::Duration, Default("60s"), "within = \"60s\"", "Longest wait for the condition; past it the step fails.");
+
+/// A table of arguments without choices of its own.
+const fn arguments(name: &'static str, id: &'static str, about: &'static str, keys: &'static [Key], choices: &'static [OneOf]) -> Table {
+    Table { name, id, about, keys, choices, later: &[] }
+}
+
+static KILL: Table = arguments("`kill`", "kill", "SIGKILL.", &[BROKER, NODE], ONE_TARGET);
+static STOP: Table = arguments("`stop`", "stop", "SIGTERM, then SIGKILL after the grace.", &[BROKER, NODE, GRACE], ONE_TARGET);
+static START: Table = arguments("`start`", "start", "Starts a node that is down.", &[BROKER, NODE], ONE_TARGET);
+static PAUSE: Table = arguments("`pause`", "pause", "Freezes a node's processes.", &[BROKER, NODE], ONE_TARGET);
+static UNPAUSE: Table = arguments("`unpause`", "unpause", "Thaws a node's processes.", &[BROKER, NODE], ONE_TARGET);
+
+static RESTART: Table = arguments(
+    "`restart`",
+    "restart",
+    "Down, a while, up again.",
+    &[BROKER, NODE, key("how", HOW, Default("kill"), "how = \"stop\"", "How it goes down."), GRACE, DOWN],
+    ONE_TARGET,
+);
+
+static ROLLING: Table = arguments(
+    "`rolling`",
+    "rolling",
+    "Restarts brokers one after the other.",
+    &[
+        key("restart", HOW, Default("kill"), "restart = \"stop\"", "How each goes down."),
+        key("brokers", Kind::Brokers, Default("all"), "brokers = [1, 2, 3]", "Which brokers, in which order; \"all\": every broker by id."),
+        GRACE,
+        DOWN,
+        key("then", CONDITION, Optional, "then = \"isr-full\"", "What must hold before the next. Absent: the next follows at once."),
+        WITHIN,
+    ],
+    &[],
+);
+
+static ADD_PARTITIONS: Table = arguments(
+    "`add-partitions`",
+    "add-partitions",
+    "Grows a topic.",
+    &[TOPIC, key("to", PARTITIONS, Required, "to = 6", "The new total of partitions.")],
+    &[],
+);
+
+static CREATE_TOPIC: Table = arguments(
+    "`create-topic`",
+    "create-topic",
+    "Creates a topic.",
+    &[
+        key("name", TOPIC_NAME, Required, "name = \"late\"", "The topic's name."),
+        key("partitions", PARTITIONS, Optional, "partitions = 6", "How many partitions. Needed unless `assignment` says it."),
+        key("replication", REPLICATION, Optional, "replication = 3", "So many replicas of each partition, placed by Kafka."),
+        key("assignment", ASSIGNMENT, Optional, "assignment = [[2], [2], [2]]", "Brokers of each partition, preferred leader first."),
+        key("config", Kind::Config { producer: false }, Optional, "config = { \"min.insync.replicas\" = 2 }", "Properties of the topic."),
+    ],
+    &[OneOf { keys: &["replication", "assignment"], required: true }],
+);
+
+static DELETE_TOPIC: Table = arguments("`delete-topic`", "delete-topic", "Deletes a topic.", &[TOPIC], &[]);
+
+static WAIT: Table = arguments(
+    "`wait`",
+    "wait",
+    "Waits for a condition or a time.",
+    &[
+        key("for", CONDITION, Required, "for = \"isr-full\"", "isr-full, caught-up, leader-of(TOPIC/PARTITION), or a duration."),
+        key("is", NODE_ID, Optional, "is = 2", "With leader-of: which broker must lead. Absent: anyone."),
+        WITHIN,
+    ],
+    &[],
+);
+
+/// `repeat`, whose `steps` are steps again.
+static REPEAT: Table = arguments(
+    "`repeat`",
+    "repeat",
+    "Does its steps several times.",
+    &[
+        key("times", Kind::Integer { min: 1, max: 1000 }, Required, "times = 3", "How often."),
+        key(
+            "steps",
+            Kind::Tables(&STEP),
+            Required,
+            "steps = [{ at = \"0s\", kill = { broker = 2 } }]",
+            "What, `at` counted from the start of each round.",
+        ),
+    ],
+    &[],
+);

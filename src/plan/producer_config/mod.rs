@@ -1,0 +1,293 @@
+//! Producer properties by the Java producer's own names: which exist, which values they take, and which of them this version honours.
+//!
+//! Pure; knows no TOML. `check` puts its findings under a caret; the client converts what passed here into numbers without a second
+//! set of messages.
+
+mod keys;
+
+use std::collections::BTreeMap;
+
+use super::problem::{Severity, nearest};
+
+/// What this version does with a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// The native producer does what Java's does.
+    Honoured,
+    /// A property of Java's that the native producer does not follow yet.
+    NotYet {
+        /// The value that says what the native producer does anyway; a plan that gives it needs no warning.
+        like: Option<&'static str>,
+    },
+    /// The plan says this in another place, or the load decides it; the text says where.
+    Refused(&'static str),
+    /// No producer knows it.
+    Unknown,
+}
+
+/// Which values a property takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A whole number.
+    Whole {
+        /// Lowest.
+        min: i64,
+        /// Highest.
+        max: i64,
+    },
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Truth,
+    /// One of these.
+    Word {
+        /// The words.
+        words: &'static [&'static str],
+        /// Whether case does not matter.
+        any_case: bool,
+    },
+    /// Anything.
+    Text,
+}
+
+/// A property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// Its values.
+    pub value: Value,
+    /// What this version does with it.
+    pub support: Support,
+}
+
+/// Something to say about one property of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which property.
+    pub key: String,
+    /// Whether the caret belongs under the value rather than under the name.
+    pub about_value: bool,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// All properties, sorted by name.
+#[must_use]
+pub fn settings() -> &'static [Setting] {
+    keys::SETTINGS
+}
+
+/// The property of this name.
+#[must_use]
+pub fn setting(name: &str) -> Option<&'static Setting> {
+    keys::SETTINGS.binary_search_by(|setting| setting.name.cmp(name)).ok().and_then(|index| keys::SETTINGS.get(index))
+}
+
+/// What this version does with a property of this name.
+#[must_use]
+pub fn classify(name: &str) -> Support {
+    setting(name).map_or(Support::Unknown, |setting| setting.support)
+}
+
+/// Everything to say about a group's properties: each by itself, then those that must fit each other.
+#[must_use]
+pub fn examine(config: &BTreeMap<String, String>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value)).collect();
+    findings.extend(delivery_timeout_too_short(config));
+    findings.extend(idempotence_without_all_acks(config));
+    findings.extend(
+        [
+            never_reached(config, "retry.backoff.ms", "retry.backoff.max.ms"),
+            never_reached(config, "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
+            never_reached(config, "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"),
+        ]
+        .into_iter()
+        .flatten(),
+    );
+    findings
+}
+
+fn examine_one(key: &str, value: &str) -> Option<Finding> {
+    let Some(setting) = setting(key) else {
+        let names: Vec<&str> = keys::SETTINGS.iter().map(|setting| setting.name).collect();
+        let hint = match nearest(key, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "names are those of the Java producer, such as `linger.ms`".to_owned(),
+        };
+        return Some(about_key(key, Severity::Error, format!("no producer has a property `{key}`"), hint));
+    };
+    if let Support::Refused(instead) = setting.support {
+        return Some(about_key(key, Severity::Error, format!("`{key}` cannot be set here"), instead.to_owned()));
+    }
+    if let Some(finding) = wrong_value(setting, value) {
+        return Some(finding);
+    }
+    match setting.support {
+        Support::NotYet { like } if like.is_none_or(|like| !like.eq_ignore_ascii_case(value.trim())) => {
+            let hint = match like {
+                Some(like) => format!("the native producer behaves as with \"{like}\""),
+                None => "it has no effect: leave it out, or do not count on it".to_owned(),
+            };
+            Some(about_key(key, Severity::Warning, format!("the native producer does not honour `{key}` yet"), hint))
+        }
+        _ => None,
+    }
+}
+
+fn wrong_value(setting: &Setting, value: &str) -> Option<Finding> {
+    let value = value.trim();
+    let bounds = "the bounds are the Java producer's own".to_owned();
+    let (takes, hint) = match setting.value {
+        Value::Whole { min, max } => match value.parse::<i64>() {
+            Ok(number) if (min..=max).contains(&number) => return None,
+            Ok(_) if max == i64::MAX => (format!("is at least {min}"), bounds),
+            Ok(_) => (format!("lies between {min} and {max}"), bounds),
+            Err(_) if setting.name.ends_with(".ms") => {
+                ("is a whole number".to_owned(), "it counts milliseconds and has no unit, as in Java".to_owned())
+            }
+            Err(_) => ("is a whole number".to_owned(), "it has no unit, as in Java".to_owned()),
+        },
+        Value::Number if value.parse::<f64>().is_ok() => return None,
+        Value::Number => ("is a number".to_owned(), "for instance 0.8".to_owned()),
+        Value::Truth if value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false") => return None,
+        Value::Truth => ("is true or false".to_owned(), "write one of both".to_owned()),
+        Value::Word { words, any_case } if words.iter().any(|word| *word == value || (any_case && word.eq_ignore_ascii_case(value))) => {
+            return None;
+        }
+        Value::Word { words, .. } => {
+            (format!("is one of {}", words.join(", ")), format!("for instance \"{}\"", words.first().unwrap_or(&"")))
+        }
+        Value::Text => return None,
+    };
+    let message = format!("`{}` {takes}", setting.name);
+    Some(Finding { key: setting.name.to_owned(), about_value: true, severity: Severity::Error, message, hint })
+}
+
+/// A whole number of the plan, if it is there and one.
+fn number(config: &BTreeMap<String, String>, key: &str) -> Option<i64> {
+    config.get(key)?.trim().parse().ok()
+}
+
+/// Java refuses this too, if `delivery.timeout.ms` is given; left out, it grows by itself.
+fn delivery_timeout_too_short(config: &BTreeMap<String, String>) -> Option<Finding> {
+    let delivery = number(config, "delivery.timeout.ms")?;
+    let linger = number(config, "linger.ms").unwrap_or(5);
+    let request = number(config, "request.timeout.ms").unwrap_or(30_000);
+    let least = linger.saturating_add(request).min(i64::from(i32::MAX));
+    (delivery >= 0 && delivery < least).then(|| Finding {
+        key: "delivery.timeout.ms".to_owned(),
+        about_value: true,
+        severity: Severity::Error,
+        message: format!("`delivery.timeout.ms` is less than `linger.ms` + `request.timeout.ms` = {linger} + {request}"),
+        hint: format!("make it at least {least}, or lower `request.timeout.ms`"),
+    })
+}
+
+/// Java refuses the combination, if idempotence is asked for.
+fn idempotence_without_all_acks(config: &BTreeMap<String, String>) -> Option<Finding> {
+    let asked = config.get("enable.idempotence")?.trim().eq_ignore_ascii_case("true");
+    let acks = config.get("acks").map(|acks| acks.trim())?;
+    (asked && matches!(acks, "0" | "1")).then(|| Finding {
+        key: "acks".to_owned(),
+        about_value: true,
+        severity: Severity::Error,
+        message: format!("`enable.idempotence` = true needs `acks` = \"all\", not {acks}"),
+        hint: "give `acks` = \"all\", or leave `enable.idempotence` out".to_owned(),
+    })
+}
+
+/// A first delay above its own ceiling: Java warns, and uses the ceiling.
+fn never_reached(config: &BTreeMap<String, String>, first: &str, ceiling: &str) -> Option<Finding> {
+    let (low, high) = (number(config, first)?, number(config, ceiling)?);
+    let message = format!("`{first}` = {low} lies above `{ceiling}` = {high}, which then holds from the start");
+    let hint = format!("raise `{ceiling}`, or lower `{first}`");
+    (low > high).then(|| Finding { key: first.to_owned(), about_value: true, severity: Severity::Warning, message, hint })
+}
+
+fn about_key(key: &str, severity: Severity, message: String, hint: String) -> Finding {
+    Finding { key: key.to_owned(), about_value: false, severity, message, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(pairs: &[(&str, &str)]) -> Vec<String> {
+        let config = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let line = |finding: Finding| format!("{:?}: {} | {}", finding.severity, finding.message, finding.hint);
+        examine(&config).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn settings_are_sorted_and_unique() {
+        assert!(keys::SETTINGS.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+
+    #[test]
+    fn names_fall_into_four_classes() {
+        assert_eq!(classify("linger.ms"), Support::Honoured);
+        assert_eq!(classify("compression.type"), Support::NotYet { like: Some("none") });
+        assert!(matches!(classify("bootstrap.servers"), Support::Refused(_)));
+        assert_eq!(classify("lingr.ms"), Support::Unknown);
+    }
+
+    #[test]
+    fn what_the_native_producer_does_anyway_needs_no_warning() {
+        for (key, value) in
+            [("enable.idempotence", "false"), ("compression.type", "none"), ("acks", "-1"), ("security.protocol", "plaintext")]
+        {
+            assert!(said(&[(key, value)]).is_empty(), "{key}");
+        }
+        insta::assert_snapshot!(said(&[("enable.idempotence", "true"), ("send.buffer.bytes", "-1")]).join("\n"), @r#"
+        Warning: the native producer does not honour `enable.idempotence` yet | the native producer behaves as with "false"
+        Warning: the native producer does not honour `send.buffer.bytes` yet | it has no effect: leave it out, or do not count on it
+        "#);
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        let pairs = [
+            ("linger.ms", "-1"),
+            ("request.timeout.ms", "30s"),
+            ("acks", "2"),
+            ("partitioner.ignore.keys", "yes"),
+            ("sasl.login.refresh.window.factor", "wide"),
+            ("sasl.login.refresh.buffer.seconds", "4000"),
+            ("metdata.max.age.ms", "1"),
+            ("zzz", "1"),
+            ("client.id", "me"),
+        ];
+        insta::assert_snapshot!(said(&pairs).join("\n"), @r#"
+        Error: `acks` is one of all, -1, 0, 1 | for instance "all"
+        Error: `client.id` cannot be set here | the group's name makes it: NAME-0, NAME-1 and so on
+        Error: `linger.ms` is at least 0 | the bounds are the Java producer's own
+        Error: no producer has a property `metdata.max.age.ms` | did you mean `metadata.max.age.ms`?
+        Error: `partitioner.ignore.keys` is true or false | write one of both
+        Error: `request.timeout.ms` is a whole number | it counts milliseconds and has no unit, as in Java
+        Error: `sasl.login.refresh.buffer.seconds` lies between 0 and 3600 | the bounds are the Java producer's own
+        Error: `sasl.login.refresh.window.factor` is a number | for instance 0.8
+        Error: no producer has a property `zzz` | names are those of the Java producer, such as `linger.ms`
+        "#);
+    }
+
+    #[test]
+    fn values_must_fit_each_other() {
+        assert!(said(&[("delivery.timeout.ms", "30005")]).is_empty());
+        insta::assert_snapshot!(said(&[("delivery.timeout.ms", "30004")]).join("\n"), @r#"
+        Error: `delivery.timeout.ms` is less than `linger.ms` + `request.timeout.ms` = 5 + 30000 | make it at least 30005, or lower `request.timeout.ms`
+        "#);
+        assert!(said(&[("request.timeout.ms", "200000")]).is_empty(), "without delivery.timeout.ms Java stretches its default");
+        insta::assert_snapshot!(said(&[("enable.idempotence", "true"), ("acks", "1")]).join("\n"), @r#"
+        Warning: the native producer does not honour `enable.idempotence` yet | the native producer behaves as with "false"
+        Error: `enable.idempotence` = true needs `acks` = "all", not 1 | give `acks` = "all", or leave `enable.idempotence` out
+        "#);
+        insta::assert_snapshot!(said(&[("retry.backoff.ms", "5000"), ("retry.backoff.max.ms", "1000")]).join("\n"), @r#"
+        Warning: `retry.backoff.ms` = 5000 lies above `retry.backoff.max.ms` = 1000, which then holds from the start | raise `retry.backoff.max.ms`, or lower `retry.backoff.ms`
+        "#);
+    }
+}

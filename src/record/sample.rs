@@ -1,0 +1,208 @@
+//! Streams of facts made by hand, for tests of everything that reads facts.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
+use crate::record::fact::{Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RunStarted, Stamped, StepOutcome, Totals};
+use crate::record::histogram::LatencyHistogram;
+
+/// A producer's partition in a sample; the topic is always `orders`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair(pub(crate) &'static str, pub(crate) u32, pub(crate) i32);
+
+/// A stream that grows by calls. Times are in milliseconds since the start of `steady`.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub(crate) facts: Vec<Stamped>,
+}
+
+impl Sample {
+    /// A run with 2 s of warm-up, 10 s of steady load and these groups.
+    pub(crate) fn new(groups: &[(&str, u32)]) -> Self {
+        let groups = groups.iter().map(|(name, producers)| GroupInfo {
+            name: (*name).to_owned(),
+            engine: "native".to_owned(),
+            producers: *producers,
+        });
+        let run = RunStarted {
+            run_id: "5f1c".to_owned(),
+            plan: "sample".to_owned(),
+            plan_text: "name = \"sample\"\n".to_owned(),
+            plan_sha256: "ab".repeat(32),
+            plan_path: "plans/sample.toml".to_owned(),
+            seed: 7,
+            steady_at: "2026-11-29T10:00:02Z".to_owned(),
+            versions: BTreeMap::from([("chaos".to_owned(), "0.1.0".to_owned()), ("kafka".to_owned(), "4.3.0".to_owned())]),
+            machine: BTreeMap::from([("cores".to_owned(), "2".to_owned())]),
+            phases_us: [2_000_000, 10_000_000, 30_000_000],
+            groups: groups.collect(),
+            warnings: Vec::new(),
+        };
+        Self { facts: Vec::new() }
+            .at(-2_000, Fact::RunStarted(Box::new(run)))
+            .at(-2_000, Fact::PhaseStarted { phase: Phase::Warmup })
+            .at(0, Fact::PhaseStarted { phase: Phase::Steady })
+    }
+
+    pub(crate) fn at(mut self, time_ms: i64, fact: Fact) -> Self {
+        self.facts.push(Stamped { time_us: time_ms * 1000, worker: 0, fact });
+        self
+    }
+
+    pub(crate) fn expect(self, metric: &str, comparison: &str, value: f64) -> Self {
+        let (metric, comparison) = (metric.to_owned(), comparison.to_owned());
+        self.at(-2_000, Fact::Expected { metric, group: None, comparison, value })
+    }
+
+    /// A top-level step that is acknowledged after 100 ms and observed after 200 ms.
+    pub(crate) fn step(self, step: u32, action: &str, target: &str, at_ms: i64) -> Self {
+        self.child(step, None, None, action, target, at_ms).done(step, at_ms + 100, StepOutcome::Done)
+    }
+
+    /// The request of a step; a container stays open until [`Self::done`].
+    pub(crate) fn child(self, step: u32, parent: Option<u32>, round: Option<u32>, action: &str, target: &str, at_ms: i64) -> Self {
+        let fact = Fact::StepRequested {
+            step: StepNumber(step),
+            parent: parent.map(StepNumber),
+            round,
+            action: action.to_owned(),
+            target: target.to_owned(),
+            nodes: target.parse().map(BrokerId).into_iter().collect(),
+            was_controller: target.parse::<i32>().ok().map(|node| node == 1),
+        };
+        self.at(at_ms, fact)
+    }
+
+    pub(crate) fn done(self, step: u32, at_ms: i64, outcome: StepOutcome) -> Self {
+        let step = StepNumber(step);
+        self.at(at_ms, Fact::StepAcknowledged { step })
+            .at(at_ms + 100, Fact::StepObserved { step, detail: "seen".to_owned() })
+            .at(at_ms + 100, Fact::StepFinished { step, outcome, detail: String::new() })
+    }
+
+    /// Producers `0..producers` use partitions `0..partitions` from -1 s on.
+    pub(crate) fn pairs(mut self, group: &'static str, producers: u32, partitions: i32) -> Self {
+        for producer in 0..producers {
+            for partition in 0..partitions {
+                self = self.first_used(Pair(group, producer, partition), -1_000);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn first_used(self, pair: Pair, due_ms: i64) -> Self {
+        let fact = Fact::PartitionFirstUsed {
+            group: pair.0.to_owned(),
+            producer: ProducerIndex(pair.1),
+            topic: TopicName::from("orders"),
+            partition: PartitionIndex(pair.2),
+            due_us: due_ms * 1000,
+        };
+        self.at(due_ms + 5, fact)
+    }
+
+    /// A stretch without service; `until_ms` is `None` if the run ended first.
+    pub(crate) fn gap(self, pair: Pair, from_ms: i64, until_ms: Option<i64>) -> Self {
+        let fact = Fact::Gap {
+            group: pair.0.to_owned(),
+            producer: ProducerIndex(pair.1),
+            topic: TopicName::from("orders"),
+            partition: PartitionIndex(pair.2),
+            last_ok_us: Some((from_ms - 45) * 1000),
+            first_due_us: from_ms * 1000,
+            first_error_us: Some((from_ms + 2) * 1000),
+            first_ok_us: until_ms.map(|ms| ms * 1000),
+        };
+        self.at(until_ms.unwrap_or(60_000), fact)
+    }
+
+    /// Seconds `from..until`, each with 100 records due and ok, answered within 3 ms.
+    pub(crate) fn load(mut self, group: &str, from: i64, until: i64) -> Self {
+        for second in from..until {
+            self = self.second(group, second, |_| {});
+        }
+        self
+    }
+
+    pub(crate) fn second(self, group: &str, second: i64, change: impl FnOnce(&mut GroupSecond)) -> Self {
+        // Made once: histograms are slow without optimization.
+        static LATENCY: OnceLock<String> = OnceLock::new();
+        let latency = LATENCY.get_or_init(|| {
+            let mut latency = LatencyHistogram::new();
+            latency.record_n(2_000, 99);
+            latency.record(3_000);
+            latency.encode().unwrap()
+        });
+        let mut figures = GroupSecond {
+            group: group.to_owned(),
+            second,
+            counts: Totals { due: 100, sent: 100, ok: 100, failed: 0, indeterminate: 0 },
+            buffer_free_bytes: 33_554_432,
+            cached_partitions_min: 6,
+            cached_partitions_max: 6,
+            partitions_used_max: 6,
+            ..GroupSecond::default()
+        };
+        for name in ["response_ok", "service_ok"] {
+            figures.histograms.insert(name.to_owned(), latency.clone());
+            figures.histogram_max_us.insert(name.to_owned(), 3_000);
+        }
+        change(&mut figures);
+        self.at((second + 1) * 1000, Fact::Second(Box::new(figures)))
+    }
+
+    /// Seconds of a generator that is 1 ms late and uses a tenth of a core.
+    pub(crate) fn generator(mut self, from: i64, until: i64, lateness_us: u64) -> Self {
+        let mut lateness = LatencyHistogram::new();
+        lateness.record_n(lateness_us, 100);
+        for second in from..until {
+            let mut figures = GeneratorSecond {
+                second,
+                cpu_us_total: u64::try_from((second + 10) * 100_000).unwrap(),
+                rss_bytes: 40_000_000,
+                threads: 3,
+                ..GeneratorSecond::default()
+            };
+            figures.put_lateness(&lateness).unwrap();
+            self = self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)));
+        }
+        self
+    }
+
+    pub(crate) fn request(self, group: &str, producer: u32, reason: &str, at_ms: i64) -> Self {
+        let fact = Fact::MetadataRequest {
+            group: group.to_owned(),
+            producer: ProducerIndex(producer),
+            reason: reason.to_owned(),
+            code: None,
+            full: true,
+            topics: 1,
+            request_bytes: 40,
+            response_bytes: 400,
+            round_trip_us: 1_500,
+            node: BrokerId(1),
+            update_version: UpdateVersion(2),
+            outcome: "updated".to_owned(),
+        };
+        self.at(at_ms, fact)
+    }
+
+    /// A producer's whole life: so many records of each kind, so many Metadata requests by reason.
+    pub(crate) fn totals(self, group: &str, producer: u32, totals: Totals, requests: &[(&str, u64)], partitions: u32) -> Self {
+        let fact = Fact::ProducerTotals {
+            group: group.to_owned(),
+            producer: ProducerIndex(producer),
+            totals,
+            metadata_requests: requests.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
+            blocked_metadata_us: 0,
+            blocked_memory_us: 0,
+            cached_partitions: BTreeMap::from([("orders".to_owned(), partitions)]),
+        };
+        self.at(60_000, fact)
+    }
+
+    pub(crate) fn end(self, at_ms: i64) -> Self {
+        self.at(at_ms, Fact::PhaseStarted { phase: Phase::End }).at(at_ms, Fact::RunEnded { interrupted: None })
+    }
+}

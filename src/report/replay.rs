@@ -1,0 +1,154 @@
+//! A finished, interrupted or killed run, read back from its facts.
+
+use std::path::{Path, PathBuf};
+
+use crate::analyze::Analysis;
+use crate::analyze::findings::Findings;
+use crate::record::error::RecordError;
+use crate::record::fact::Fact;
+use crate::record::files::{FACTS, RowBudget};
+use crate::record::read::FactReader;
+use crate::report::json::run_file;
+use crate::report::text;
+
+/// Why a run could not be told again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// There are no readable facts.
+    #[error("{} is not the folder of a run: {source}", folder.display())]
+    NoFacts {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        source: RecordError,
+    },
+    /// The fact that tells which run it was is missing.
+    #[error("{} does not begin with the run itself, so there is no run.json to be made of it", folder.join(FACTS).display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The findings could not be written as JSON.
+    #[error("cannot write the findings as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A run as its facts tell it.
+#[derive(Debug)]
+pub struct Replay {
+    folder: PathBuf,
+    analysis: Analysis,
+    findings: Findings,
+    metadata_rows_left_out: u64,
+}
+
+impl Replay {
+    /// Reads all facts of a run's folder. A last line that is cut off is left, with a warning.
+    ///
+    /// # Errors
+    /// If there are none, or a line before the last is damaged.
+    pub fn read(folder: &Path) -> Result<Self, ReplayError> {
+        let no_facts = |source| ReplayError::NoFacts { folder: folder.to_path_buf(), source };
+        let mut facts = FactReader::open(folder).map_err(no_facts)?;
+        let (mut analysis, mut budget) = (Analysis::new(), RowBudget::default());
+        for stamped in facts.by_ref() {
+            let stamped = stamped.map_err(no_facts)?;
+            if let Fact::MetadataRequest { group, .. } = &stamped.fact {
+                budget.admits(group, stamped.time_us);
+            }
+            analysis.fold(&stamped);
+        }
+        let mut findings = analysis.finish();
+        if facts.was_cut() {
+            findings.warnings.push(format!("the last line of {FACTS} is cut off: the run was killed while it wrote"));
+        }
+        Ok(Self { folder: folder.to_path_buf(), analysis, findings, metadata_rows_left_out: budget.left_out() })
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// The summary for people.
+    #[must_use]
+    pub fn text(&self, colour: bool) -> String {
+        text::render(self.analysis.run(), &self.findings, Some(&self.folder), colour)
+    }
+
+    /// What `run.json` holds of a run with these facts.
+    ///
+    /// # Errors
+    /// If the run's first fact is missing.
+    pub fn json(&self) -> Result<String, ReplayError> {
+        let run = self.analysis.run().ok_or_else(|| ReplayError::NoRun { folder: self.folder.clone() })?;
+        Ok(run_file(run, &self.findings, self.metadata_rows_left_out)?)
+    }
+}
+
+/// Fills a folder as a run would, whole or killed before its end.
+#[cfg(test)]
+pub(crate) fn sample_run(folder: &Path, whole: bool) {
+    use crate::record::sample::{Pair, Sample};
+    let stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 2).load("steady", -2, 20).step(1, "kill", "2", 10_000).gap(
+        Pair("steady", 0, 0),
+        10_000,
+        Some(19_000),
+    );
+    let stream = if whole { stream.end(20_000) } else { stream };
+    let folder = crate::record::folder::RunFolder::exactly(folder).unwrap();
+    let mut results = crate::report::results::Results::create(folder).unwrap();
+    stream.facts.iter().for_each(|fact| results.write(fact).unwrap());
+    results.finish().unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::analyze::findings::Verdict;
+    use crate::record::files::RUN;
+
+    #[test]
+    fn the_facts_alone_give_what_run_json_holds() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let json = Replay::read(root.path()).unwrap().json().unwrap();
+        assert_eq!(json, fs::read_to_string(root.path().join(RUN)).unwrap());
+    }
+
+    #[test]
+    fn a_run_whose_last_line_is_cut_is_still_told() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let path = root.path().join(FACTS);
+        let facts = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &facts[..facts.len() - 9]).unwrap();
+        let replay = Replay::read(root.path()).unwrap();
+        assert_eq!(replay.findings().verdict, Verdict::Interrupted);
+        let text = replay.text(false);
+        assert!(text.contains("stalled up to 1 of 2") && text.contains("is cut off"), "{text}");
+    }
+
+    #[test]
+    fn facts_without_their_run_are_told_as_text_but_not_as_json() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let path = root.path().join(FACTS);
+        let facts = fs::read_to_string(&path).unwrap();
+        fs::write(&path, facts.split_once('\n').unwrap().1).unwrap();
+        let replay = Replay::read(root.path()).unwrap();
+        assert!(replay.text(false).starts_with("(unnamed run)  "));
+        assert!(matches!(replay.json(), Err(ReplayError::NoRun { .. })));
+    }
+
+    #[test]
+    fn a_folder_without_facts_is_an_error_that_names_it() {
+        let root = tempfile::tempdir().unwrap();
+        let error = Replay::read(root.path()).unwrap_err().to_string();
+        assert!(error.contains("is not the folder of a run: cannot open"), "{error}");
+    }
+}

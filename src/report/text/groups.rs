@@ -1,0 +1,137 @@
+//! What each group did and saw, and the generator's own health.
+
+use super::Page;
+use super::format::{bytes, count, span_ms, span_us};
+use super::head::{or_dash, three_ms};
+use super::table::Table;
+use crate::analyze::Spread;
+use crate::analyze::findings::{Findings, Quantiles, WindowFinding};
+use crate::record::fact::Totals;
+
+pub(super) fn records(page: &mut Page, findings: &Findings) {
+    let mut table = Table::new(&[
+        "<group",
+        "<engine",
+        "producers",
+        "due",
+        "sent",
+        "ok",
+        "failed",
+        "indeterminate",
+        "waited for metadata",
+        "for memory",
+    ]);
+    let waited = |ms: u64| if ms == 0 { String::new() } else { span_us(ms * 1000) };
+    let counts = |totals: &Totals| [totals.due, totals.sent, totals.ok, totals.failed, totals.indeterminate].map(count);
+    for group in &findings.groups {
+        let mut row = vec![group.name.clone(), group.engine.clone(), count(u64::from(group.producers))];
+        row.extend(counts(&group.totals));
+        row.extend([waited(group.blocked_metadata_ms), waited(group.blocked_memory_ms)]);
+        table.row(row);
+        if group.warmup_totals != Totals::default() {
+            let mut row = vec!["  of these in warm-up".to_owned(), String::new(), String::new()];
+            row.extend(counts(&group.warmup_totals));
+            table.row(row);
+        }
+    }
+    page.table("Records", &table);
+}
+
+pub(super) fn latency(page: &mut Page, findings: &Findings) {
+    let mut table = Table::new(&["<group", "<window", "ok", "response p50", "p99", "max", "service p50", "p99", "max", "not ok", "p99"]);
+    let after = if findings.steps.is_empty() { "after it" } else { "with steps" };
+    for group in &findings.groups {
+        let windows = [("baseline", &group.latency.baseline), (after, &group.latency.after), ("warm-up", &group.latency.warmup)];
+        for (name, window) in windows.into_iter().filter(|(_, window)| **window != WindowFinding::default()) {
+            let mut row = vec![group.name.clone(), name.to_owned(), or_dash(window.response.map(|q| count(q.count)))];
+            row.extend(quantiles(window.response));
+            row.extend(quantiles(window.service));
+            row.extend(window.response_bad.into_iter().flat_map(|q| [count(q.count), span_us(q.p99_us)]));
+            table.row(row);
+        }
+    }
+    page.table("Latency: response = ack - due, service = ack - send", &table);
+}
+
+fn quantiles(quantiles: Option<Quantiles>) -> [String; 3] {
+    quantiles.map_or_else(|| ["-"; 3].map(str::to_owned), |q| [q.p50_us, q.p99_us, q.max_us].map(span_us))
+}
+
+pub(super) fn requests(page: &mut Page, findings: &Findings) {
+    let mut table = Table::new(&["<group", "all", "per producer", "by age", "<reasons", "<not answered", "sent", "received"]);
+    for group in &findings.groups {
+        let requests = &group.metadata_requests;
+        let failed = requests.by_outcome.iter().filter(|(outcome, _)| *outcome != "updated");
+        table.row([
+            group.name.clone(),
+            count(requests.total),
+            three(requests.per_producer),
+            three(requests.by_age_per_producer),
+            listed(&requests.by_reason),
+            listed(failed),
+            bytes(requests.request_bytes),
+            bytes(requests.response_bytes),
+        ]);
+    }
+    page.table("Metadata requests over the producers' lives (per producer: min / median / max)", &table);
+}
+
+/// `age 12, start 3`, the most frequent first.
+fn listed<'a>(counts: impl IntoIterator<Item = (&'a String, &'a u64)>) -> String {
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    counts.iter().map(|(name, number)| format!("{name} {}", count(**number))).collect::<Vec<_>>().join(", ")
+}
+
+fn three(spread: Option<Spread>) -> String {
+    or_dash(spread.map(|s| if s.min == s.max { s.max.to_string() } else { format!("{} / {} / {}", s.min, s.median, s.max) }))
+}
+
+pub(super) fn growth(page: &mut Page, findings: &Findings) {
+    let mut table = Table::new(&["step", "<topic", "<group", "<in caches after", "<learned by", "<then used after", "never"]);
+    for growth in &findings.growth {
+        let from = growth.from.map_or_else(|| "?".to_owned(), |from| from.to_string());
+        table.row([
+            growth.step.to_string(),
+            format!("{} {from} -> {}", growth.topic, growth.to),
+            growth.group.clone(),
+            three_ms(growth.cached_ms),
+            or_dash((!growth.by_reason.is_empty()).then(|| listed(&growth.by_reason))),
+            three_ms(growth.first_use_ms),
+            format!("{} of {}", count(growth.never), count(growth.producers)),
+        ]);
+    }
+    page.table("Partition growth (min / median / max over producers)", &table);
+}
+
+pub(super) fn first_ack(page: &mut Page, findings: &Findings) {
+    let mut table = Table::new(&["<group", "producers", "<connected", "<api versions", "<metadata", "<first ack"]);
+    for group in &findings.groups {
+        let stages = &group.first_ack_stages_ms;
+        let Some(first_ack) = stages.acknowledged else { continue };
+        let stage = |spread: Option<Spread>| or_dash(spread.map(|s| format!("{} / {}", span_ms(s.median), span_ms(s.max))));
+        let mut row = vec![group.name.clone(), format!("{}/{}", count(first_ack.count), count(u64::from(group.producers)))];
+        row.extend([stages.connected, stages.ready, stages.metadata, stages.acknowledged].map(stage));
+        table.row(row);
+    }
+    page.table("From construction to the first ack (median / max over producers)", &table);
+}
+
+pub(super) fn generator(page: &mut Page, findings: &Findings) {
+    let generator = &findings.generator;
+    let mut parts = Vec::new();
+    if let Some(lateness) = generator.baseline_lateness {
+        let [p50, p99, max] = [lateness.p50_us, lateness.p99_us, lateness.max_us].map(span_us);
+        parts.push(format!("  late by p50 {p50}, p99 {p99}, max {max} in the baseline"));
+    }
+    if let (Some(p99), Some(max)) = (generator.lateness_p99_us, generator.lateness_max_us) {
+        parts.push(format!("  late by p99 {}, max {} over the whole load", span_us(p99), span_us(max)));
+    }
+    if generator.threads_max > 0 {
+        let percent =
+            generator.baseline_cpu_percent.map_or_else(String::new, |percent| format!("{percent} % of one core in the baseline, "));
+        let (cpu, memory) = (generator.cpu_seconds, bytes(generator.rss_bytes_max));
+        parts.push(format!("  CPU {percent}{cpu:.1} s in all; memory {memory}; {} threads", generator.threads_max));
+    }
+    page.part("Load generator", parts);
+}

@@ -1,0 +1,110 @@
+//! The page of a made-up run, to the letter.
+
+use std::path::Path;
+
+use super::*;
+use crate::analyze::Analysis;
+use crate::ids::{BrokerId, ProducerIndex, TopicName, UpdateVersion};
+use crate::record::fact::{Fact, StepOutcome, Totals};
+use crate::record::sample::{Pair, Sample};
+
+fn page(stream: &Sample) -> String {
+    let mut analysis = Analysis::new();
+    stream.facts.iter().for_each(|fact| analysis.fold(fact));
+    render(analysis.run(), &analysis.finish(), Some(Path::new("results/2026-11-29T10-00-00Z-sample")), false)
+}
+
+fn first_ack(producer: u32, ack_us: u64) -> Fact {
+    Fact::FirstAck {
+        group: "steady".to_owned(),
+        producer: ProducerIndex(producer),
+        connected_us: Some(1_200),
+        ready_us: Some(2_900),
+        metadata_us: Some(6_100),
+        ack_us,
+    }
+}
+
+fn lives(stream: Sample, group: &str, requests: &[(&str, u64)]) -> Sample {
+    let totals = Totals { due: 2_100, sent: 2_100, ok: 2_100, failed: 0, indeterminate: 0 };
+    stream.totals(group, 0, totals, requests, 6).totals(group, 1, totals, requests, 6)
+}
+
+/// Two rounds over two nodes: in each, every pair stalls; node 1 is the active controller.
+fn rolling() -> Sample {
+    let mut stream = Sample::new(&[("steady", 2)])
+        .expect("records.failed", "==", 0.0)
+        .expect("outage.max", "<", 12_000.0)
+        .pairs("steady", 2, 2)
+        .at(-1_900, first_ack(0, 14_000))
+        .at(-1_900, first_ack(1, 31_000))
+        .load("steady", -2, 40)
+        .generator(-2, 40, 900)
+        .child(1, None, None, "rolling", "all (kill, down 4s)", 10_000);
+    for (round, node, at, until) in [(1, "1", 10_000, 23_200), (2, "2", 30_000, 39_000)] {
+        let step = round * 2;
+        stream = stream.child(step, Some(1), Some(round), "kill", node, at).done(step, at + 100, StepOutcome::Done);
+        stream = stream.child(step + 1, Some(1), Some(round), "start", node, at + 4_000).done(step + 1, at + 4_300, StepOutcome::Done);
+        for (producer, partition) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            stream = stream.gap(Pair("steady", producer, partition), at - 20, Some(until + i64::from(partition) * 40));
+        }
+    }
+    let mut stream = stream.done(1, 39_500, StepOutcome::Done);
+    for producer in 0..2 {
+        stream = stream.request("steady", producer, "start", -1_900).request("steady", producer, "age", 8_000);
+        stream = (0..4).fold(stream, |stream, second| stream.request("steady", producer, "disconnect", 10_000 + second * 1_000));
+    }
+    lives(stream, "steady", &[("start", 1), ("disconnect", 4), ("age", 1)]).end(60_000)
+}
+
+#[test]
+fn a_rolling_kill_reads_like_this() {
+    insta::assert_snapshot!(page(&rolling()));
+}
+
+fn count(group: &str, producer: u32, counts: (u32, u32), reason: &str) -> Fact {
+    Fact::PartitionCount {
+        group: group.to_owned(),
+        producer: ProducerIndex(producer),
+        topic: TopicName::from("orders"),
+        from: counts.0,
+        to: counts.1,
+        node: Some(BrokerId(1)),
+        reason: Some(reason.to_owned()),
+        update_version: UpdateVersion(2),
+    }
+}
+
+#[test]
+fn growth_and_a_failure_read_like_this() {
+    let mut stream = Sample::new(&[("fast", 2), ("slow", 2)]).expect("records.indeterminate", "==", 0.0);
+    for group in ["fast", "slow"] {
+        stream = stream.pairs(group, 2, 3).load(group, -2, 25);
+        stream = stream.at(-1_900, count(group, 0, (0, 3), "start")).at(-1_900, count(group, 1, (0, 3), "start"));
+    }
+    let stream = stream
+        .step(1, "add-partitions", "orders 3 -> 6", 10_000)
+        .at(11_400, count("fast", 0, (3, 6), "age"))
+        .first_used(Pair("fast", 0, 5), 11_700)
+        .at(14_900, count("fast", 1, (3, 6), "age"))
+        .at(12_900, count("slow", 1, (3, 6), "disconnect"))
+        .second("slow", 25, |second| second.counts.indeterminate = 2)
+        .gap(Pair("slow", 0, 1), 3_000, Some(4_500))
+        .end(26_000);
+    insta::assert_snapshot!(page(&stream));
+}
+
+#[test]
+fn no_line_is_wider_than_a_screen_and_colours_only_add_to_the_text() {
+    let mut analysis = Analysis::new();
+    rolling().facts.iter().for_each(|fact| analysis.fold(fact));
+    let findings = analysis.finish();
+    let plain = render(analysis.run(), &findings, None, false);
+    assert!(plain.lines().all(|line| line.chars().count() <= 120), "{plain}");
+    let coloured = render(analysis.run(), &findings, None, true);
+    let mut bare = String::new();
+    for part in coloured.split('\x1b') {
+        bare.push_str(part.strip_prefix('[').and_then(|part| part.split_once('m')).map_or(part, |(_, text)| text));
+    }
+    assert_eq!(bare, plain);
+}

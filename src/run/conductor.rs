@@ -1,0 +1,269 @@
+//! A run from start to end, and every way out of it.
+//!
+//! ```text
+//! folder -> cluster up -> topics -> load (groups, phases, steps) -> files and analysis complete -> cluster down
+//! ```
+//!
+//! Whatever happens on the way, the cluster goes down at the end: in order here, by its own guard if this future is dropped or panics.
+
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use super::intake::{Intake, Taken};
+use super::load::{GroupWithEngine, Load};
+use super::phases::Phases;
+use super::steps::StepFacts;
+use super::stop::{Stop, StopCause};
+use super::{RunError, started, topics};
+use crate::clock::{Clock, Moment};
+use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
+use crate::engine::EngineContext;
+use crate::engine::generator::Generator;
+use crate::fault::{Guards, StepRunner};
+use crate::kafka::admin::Admin;
+use crate::plan::model::Plan;
+use crate::record::fact::Fact;
+use crate::record::folder::RunFolder;
+use crate::record::sink::{self, FactSink};
+use crate::ui::Screen;
+use crate::ui::colour::Tone;
+
+/// From the decision to start the load until its first record may be due: time to make every client.
+const LOAD_LEAD: Duration = Duration::from_millis(300);
+
+/// Folder of the brokers' logs, in the run's folder.
+const LOGS: &str = "logs";
+
+/// What to run, and how.
+#[derive(Debug)]
+pub struct Request {
+    /// The plan, with whatever the command line overrides.
+    pub plan: Plan,
+    /// Problems of the plan that forbid nothing.
+    pub warnings: Vec<String>,
+    /// Exactly this folder; `None`: a new one in `results/`.
+    pub out: Option<PathBuf>,
+    /// Leave the cluster up.
+    pub keep: bool,
+    /// Use a kept cluster that fits, if there is one.
+    pub reuse: bool,
+    /// Let the brokers log each request, and save their logs in any case.
+    pub request_log: bool,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its results.
+    pub taken: Taken,
+    /// Why it ended early, if a signal did that.
+    pub interrupted: Option<&'static str>,
+    /// Why the cluster could not be removed, if so.
+    pub left_behind: Option<ClusterError>,
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// The environment or the plan does not allow it, or results could not be written. What was measured until then is in the folder.
+pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop) -> Result<Ended, RunError> {
+    let (groups, mut warnings) = started::groups(&request.plan)?;
+    warnings.splice(0..0, request.warnings.iter().cloned());
+    for warning in &warnings {
+        screen.note(Tone::Warning, warning);
+    }
+    let folder = match &request.out {
+        Some(path) => RunFolder::exactly(path)?,
+        None => RunFolder::create("results".as_ref(), clock.wall_time_of(clock.now()), &request.plan.name)?,
+    };
+    stop.catch_panics();
+    let run = Run { request, screen, clock, stop, groups, warnings, folder, id: RunId::fresh(clock) };
+    let outcome = run.carry_out().await;
+    if outcome.is_err() {
+        // Only an empty folder can be removed like this: nothing was measured, so there is nothing to keep.
+        let _ = std::fs::remove_dir(run.folder.path());
+    }
+    screen.clear();
+    outcome
+}
+
+struct Run<'a> {
+    request: &'a Request,
+    screen: &'a Screen,
+    clock: &'a Clock,
+    stop: &'a Stop,
+    groups: Vec<GroupWithEngine<'a>>,
+    warnings: Vec<String>,
+    folder: RunFolder,
+    id: RunId,
+}
+
+impl Run<'_> {
+    async fn carry_out(&self) -> Result<Ended, RunError> {
+        let Some(cluster) = self.unless_stopped(self.cluster()).await else {
+            let taken = self.nothing_measured(None).await?;
+            return Ok(Ended { taken, interrupted: self.stop.cause().and_then(StopCause::signal), left_behind: None });
+        };
+        let cluster = Arc::new(cluster?);
+        let measured = AssertUnwindSafe(self.measure(&cluster)).catch_unwind().await;
+        // The panic hook has kept the words.
+        let measured = measured.unwrap_or_else(|_| Err(RunError::Panicked("the conductor panicked".to_owned())));
+        let measured = match self.stop.cause() {
+            Some(StopCause::Panic(text)) => Err(RunError::Panicked(text.clone())),
+            _ => measured,
+        };
+        let is_failure = measured.as_ref().map_or(true, Taken::is_failure);
+        if (is_failure || self.request.request_log) && !self.stop.is_hurried() {
+            self.save_logs(&cluster).await;
+        }
+        self.screen.stage(if cluster.is_kept() { "leaving the cluster up" } else { "removing the cluster" });
+        let down = cluster.down().await.err();
+        let taken = measured?;
+        // Asked for the last time here: a signal while the cluster was removed is one too.
+        let interrupted = self.stop.cause().and_then(StopCause::signal);
+        Ok(Ended { taken, interrupted, left_behind: down })
+    }
+
+    /// A cluster that is ready: a kept one that fits, or a new one.
+    async fn cluster(&self) -> Result<DockerCluster, RunError> {
+        let screen = self.screen.clone();
+        let progress = move |progress: Progress| match progress {
+            Progress::Swept { .. } | Progress::PortsTaken { .. } => screen.note(Tone::Warning, &progress.to_string()),
+            Progress::Ready { .. } => screen.note(Tone::Plain, &format!("cluster {progress}")),
+            _ => screen.stage(&format!("cluster: {progress}")),
+        };
+        let mut options = UpOptions::new(self.clock.clone(), Arc::new(progress));
+        options.keep = self.request.keep;
+        options.request_log = self.request.request_log;
+        options.logs_on_failure = Some(self.folder.file(LOGS));
+        let spec = &self.request.plan.cluster;
+        if self.request.reuse {
+            if let Some(cluster) = DockerCluster::attach(spec, &options).await? {
+                return Ok(cluster);
+            }
+            self.screen.note(Tone::Warning, "no kept cluster fits this plan: starting one");
+        }
+        self.screen.stage(&format!("starting {} nodes of Kafka {}", spec.layout.nodes().len(), spec.kafka));
+        Ok(DockerCluster::up(spec, &self.id, &options).await?)
+    }
+
+    async fn measure(&self, cluster: &Arc<DockerCluster>) -> Result<Taken, RunError> {
+        match self.unless_stopped(self.make_topics(cluster)).await {
+            Some(made) => made?,
+            None => return self.nothing_measured(Some(cluster)).await,
+        }
+        let load_start = self.clock.now() + LOAD_LEAD;
+        let plan = &self.request.plan;
+        let phases = Phases::start(plan.phases, !plan.steps.is_empty(), load_start);
+        let (facts, intake) = self.open(phases.steady_at(), Some(cluster))?;
+        let loaded = self.load(cluster, load_start, phases, facts.clone()).await;
+        self.close(&facts);
+        drop(facts);
+        let taken = intake.finish().await?;
+        loaded?;
+        Ok(taken)
+    }
+
+    async fn make_topics(&self, cluster: &DockerCluster) -> Result<(), RunError> {
+        let plan = &self.request.plan;
+        self.screen.stage("making topics");
+        let admin = Admin::new(cluster.bootstrap(), "chaos-admin", self.clock.clone());
+        if self.request.reuse {
+            topics::delete_left_over(&admin, cluster.nodes(), plan, self.clock).await?;
+        }
+        topics::create(&admin, cluster.nodes(), &plan.topics, self.clock).await
+    }
+
+    async fn load(&self, cluster: &Arc<DockerCluster>, load_start: Moment, phases: Phases, facts: FactSink) -> Result<(), RunError> {
+        let plan = &self.request.plan;
+        let context = EngineContext {
+            clock: self.clock.clone(),
+            bootstrap: cluster.bootstrap(),
+            load_start,
+            steady: phases.steady_at(),
+            seed: plan.seed,
+            facts: facts.clone(),
+            worker: 0,
+            generator: Arc::new(Generator::new()),
+        };
+        let guards = Arc::new(Guards::default());
+        let step_facts = Arc::new(StepFacts::new(facts.clone()));
+        let steps_at = phases.steps_at();
+        let runner = StepRunner::new(
+            Arc::<DockerCluster>::clone(cluster),
+            self.clock.clone(),
+            plan.seed,
+            Arc::clone(&guards),
+            Arc::<StepFacts>::clone(&step_facts),
+        );
+        let steps = async {
+            // What failed is in the facts, and with them in the verdict.
+            let _summary = runner.run(&plan.steps, steps_at).await;
+        };
+        let watch = context.generator.watch(self.clock.clone(), facts.clone());
+        let load =
+            Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
+        let outcome = load.run(steps).await;
+        watch.finish().await;
+        step_facts.cancel_open(self.clock.now());
+        for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
+            self.screen.note(Tone::Warning, &failure.to_string());
+        }
+        outcome
+    }
+
+    /// The stream of facts, with its first ones, and its reader.
+    fn open(&self, steady: Moment, cluster: Option<&DockerCluster>) -> Result<(FactSink, Intake), RunError> {
+        let (facts, source) = sink::channel(steady, 0, sink::CAPACITY);
+        let intake = Intake::start(self.folder.clone(), source, self.screen.clone(), self.stop.clone())?;
+        let now = self.clock.now();
+        let run = started::fact(&self.request.plan, &self.id, cluster, &self.warnings, self.clock.wall_time_of(steady));
+        facts.emit(now, Fact::RunStarted(Box::new(run)));
+        for expectation in started::expectations(&self.request.plan) {
+            facts.emit(now, expectation);
+        }
+        Ok((facts, intake))
+    }
+
+    /// The last fact.
+    fn close(&self, facts: &FactSink) {
+        facts.emit(self.clock.now(), Fact::RunEnded { interrupted: self.stop.cause().map(ToString::to_string) });
+    }
+
+    /// The end of a run that was stopped before its load began.
+    async fn nothing_measured(&self, cluster: Option<&DockerCluster>) -> Result<Taken, RunError> {
+        let (facts, intake) = self.open(self.clock.now(), cluster)?;
+        self.close(&facts);
+        drop(facts);
+        intake.finish().await
+    }
+
+    /// Does something that may be dropped half-way; `None` if the run is to stop first.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.requested() => None,
+            outcome = work => Some(outcome),
+        }
+    }
+
+    async fn save_logs(&self, cluster: &DockerCluster) {
+        let folder = self.folder.file(LOGS);
+        self.screen.stage("saving the brokers' logs");
+        let enough = async {
+            // Without a stop before, the first request already means that nobody waits for logs.
+            if self.stop.cause().is_some() { self.stop.hurried().await } else { self.stop.requested().await }
+        };
+        tokio::select! {
+            () = enough => {}
+            saved = cluster.save_logs(&folder) => match saved {
+                Ok(_) => self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display())),
+                Err(error) => self.screen.note(Tone::Warning, &format!("brokers' logs could not be saved: {error}")),
+            },
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The part of a run in which records are due: groups start, phases pass, steps are done, outcomes are waited for.
+//!
+//! Ends in order in any case: what the groups still have to tell is told before this returns, unless somebody is in a hurry.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
+use tokio::time::{sleep_until, timeout};
+
+use super::RunError;
+use super::phases::{DRAIN_MAX, Input, Phases};
+use super::stop::Stop;
+use crate::clock::{Clock, Moment};
+use crate::engine::{Engine, EngineContext, GroupHandle};
+use crate::plan::model::ProducerGroup;
+use crate::record::fact::{Fact, Phase};
+use crate::record::sink::FactSink;
+use crate::ui::Screen;
+
+/// Bound on closing the groups when the run is to end at once.
+const CLOSE_MAX: Duration = Duration::from_secs(5);
+
+/// A group with the engine that makes its load.
+pub(super) type GroupWithEngine<'a> = (&'a ProducerGroup, Arc<dyn Engine>);
+
+/// What the load needs.
+#[derive(Debug)]
+pub(super) struct Load<'a> {
+    pub(super) clock: &'a Clock,
+    pub(super) screen: &'a Screen,
+    pub(super) stop: &'a Stop,
+    pub(super) facts: FactSink,
+    pub(super) phases: Phases,
+    pub(super) groups: Vec<GroupWithEngine<'a>>,
+    pub(super) context: &'a EngineContext,
+}
+
+impl Load<'_> {
+    /// Runs until the load is over or the run is to stop. `steps` is started when their phase begins, and dropped if the run ends first.
+    ///
+    /// # Errors
+    /// A group could not be started. The groups before it are ended.
+    pub(super) async fn run(mut self, steps: impl Future<Output = ()>) -> Result<(), RunError> {
+        let mut handles = self.start_groups().await?;
+        self.tell(self.phases.phase());
+        let mut steps = std::pin::pin!(steps);
+        let mut drain: BoxFuture<'_, ()> = std::future::pending().boxed();
+        loop {
+            let in_steps = self.phases.phase() == Phase::Steps;
+            let until = self.phases.until();
+            let input = tokio::select! {
+                biased;
+                () = self.stop.requested() => Input::Stop,
+                () = &mut drain => Input::Settled,
+                () = &mut steps, if in_steps => Input::StepsOver,
+                () = at(self.clock, until) => Input::Tick,
+            };
+            let Some(phase) = self.phases.on(input, self.clock.now()) else { continue };
+            self.tell(phase);
+            match phase {
+                // The end of sending is known now; told ahead, so that no record too many is handed over.
+                Phase::Recovery => self.phases.until().iter().for_each(|end| handles.iter().for_each(|handle| handle.stop_sending(*end))),
+                Phase::Drain => drain = finish(std::mem::take(&mut handles), DRAIN_MAX),
+                Phase::End => break,
+                Phase::Warmup | Phase::Steady | Phase::Steps => {}
+            }
+        }
+        if !handles.is_empty() {
+            drain = finish(handles, Duration::ZERO);
+        } else if self.stop.cause().is_none() {
+            return Ok(());
+        }
+        tokio::select! {
+            _ = timeout(CLOSE_MAX, drain) => {}
+            () = self.stop.hurried() => {}
+        }
+        Ok(())
+    }
+
+    async fn start_groups(&self) -> Result<Vec<Box<dyn GroupHandle>>, RunError> {
+        let mut handles = Vec::with_capacity(self.groups.len());
+        for (group, engine) in &self.groups {
+            handles.push(engine.start(group, self.context).await?);
+        }
+        Ok(handles)
+    }
+
+    /// Tells that a phase has begun.
+    fn tell(&self, phase: Phase) {
+        let now = self.clock.now();
+        self.facts.emit(now, Fact::PhaseStarted { phase });
+        let length = self.phases.until().map(|until| until.since(now));
+        if phase != Phase::End {
+            self.screen.phase(name_of(phase), length);
+        }
+    }
+}
+
+/// Sleeps until a moment; for ever if there is none.
+async fn at(clock: &Clock, moment: Option<Moment>) {
+    match moment {
+        Some(moment) => sleep_until(clock.instant_of(moment)).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn finish(handles: Vec<Box<dyn GroupHandle>>, drain: Duration) -> BoxFuture<'static, ()> {
+    join_all(handles.into_iter().map(|handle| handle.finish(drain))).map(|_| ()).boxed()
+}
+
+fn name_of(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Warmup => "warm-up",
+        Phase::Steady => "steady",
+        Phase::Steps => "steps",
+        Phase::Recovery => "recovery",
+        Phase::Drain => "drain",
+        Phase::End => "end",
+    }
+}

@@ -1,0 +1,85 @@
+//! What is settled before a run's load: which engine makes each group's load, and the facts that open the stream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::load::GroupWithEngine;
+use super::{RunError, machine};
+use crate::cluster::{DockerCluster, RunId};
+use crate::engine::Engine;
+use crate::engine::native::NativeEngine;
+use crate::plan::model::{EngineKind, Plan};
+use crate::record::fact::{Fact, GroupInfo, RunStarted};
+
+/// Each group with its engine, and remarks on their configurations.
+///
+/// # Errors
+/// A group could not be started with its configuration.
+pub(super) fn groups(plan: &Plan) -> Result<(Vec<GroupWithEngine<'_>>, Vec<String>), RunError> {
+    let native: Arc<dyn Engine> = Arc::new(NativeEngine);
+    let mut groups = Vec::with_capacity(plan.producers.len());
+    let mut warnings = Vec::new();
+    for group in &plan.producers {
+        let engine = match group.engine {
+            EngineKind::Native => Arc::clone(&native),
+        };
+        warnings.extend(engine.check(group)?.into_iter().map(|warning| format!("{}: {warning}", group.name)));
+        groups.push((group, engine));
+    }
+    Ok((groups, warnings))
+}
+
+/// The fact that opens the stream.
+pub(super) fn fact(plan: &Plan, id: &RunId, cluster: Option<&DockerCluster>, warnings: &[String], steady_at: SystemTime) -> RunStarted {
+    let groups = plan.producers.iter().map(|group| GroupInfo {
+        name: group.name.clone(),
+        engine: engine_name(group.engine).to_owned(),
+        producers: group.count,
+    });
+    RunStarted {
+        run_id: id.to_string(),
+        plan: plan.name.clone(),
+        plan_text: plan.source.text.clone(),
+        plan_sha256: plan.source.sha256.clone(),
+        plan_path: plan.source.path.clone(),
+        seed: plan.seed,
+        steady_at: jiff::Timestamp::try_from(steady_at).unwrap_or_default().to_string(),
+        versions: versions(plan, cluster),
+        machine: machine::machine(),
+        phases_us: [plan.phases.warmup, plan.phases.steady, plan.phases.recovery].map(micros),
+        groups: groups.collect(),
+        warnings: warnings.to_vec(),
+    }
+}
+
+/// The plan's expectations as facts.
+pub(super) fn expectations(plan: &Plan) -> impl Iterator<Item = Fact> + '_ {
+    plan.expectations.iter().map(|expectation| Fact::Expected {
+        metric: expectation.metric.name().to_owned(),
+        group: expectation.group.clone(),
+        comparison: expectation.comparison.sign().to_owned(),
+        value: expectation.value,
+    })
+}
+
+fn versions(plan: &Plan, cluster: Option<&DockerCluster>) -> BTreeMap<String, String> {
+    let mut versions =
+        BTreeMap::from([("chaos".to_owned(), env!("CARGO_PKG_VERSION").to_owned()), ("kafka".to_owned(), plan.cluster.kafka.clone())]);
+    if let Some(cluster) = cluster {
+        versions.insert("image".to_owned(), cluster.image().to_owned());
+        versions.insert("docker".to_owned(), cluster.daemon().version().to_owned());
+    }
+    versions.extend(machine::kernel().map(|kernel| ("kernel".to_owned(), kernel)));
+    versions
+}
+
+fn engine_name(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::Native => "native",
+    }
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,154 @@
+//! The plan's topics: made before the load, and known to every broker before the first record is due.
+//!
+//! "Created" is the controller's word only: a broker that has not heard yet answers "unknown topic", which would show as a fault that the
+//! plan did not ask for.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::RunError;
+use crate::clock::Clock;
+use crate::cluster::Node;
+use crate::ids::{BrokerId, HostPort, TopicName};
+use crate::kafka::admin::{Admin, ClusterView, NewTopic, Placement};
+use crate::plan::model::{Action, Plan, Replication, Step, TopicSpec};
+
+/// Longest wait until every broker knows all topics.
+const KNOWN_WITHIN: Duration = Duration::from_secs(60);
+
+/// Pause between two rounds of questions.
+const ROUND: Duration = Duration::from_millis(100);
+
+/// Makes the plan's topics and waits until every broker knows them with leaders and full ISRs.
+///
+/// # Errors
+/// Kafka refused a topic, or the brokers did not agree in time.
+pub(super) async fn create(admin: &Admin, nodes: &[Node], topics: &[TopicSpec], clock: &Clock) -> Result<(), RunError> {
+    if topics.is_empty() {
+        return Ok(());
+    }
+    let new: Vec<NewTopic> = topics.iter().map(new_topic).collect();
+    admin.create_topics(&new).await.map_err(RunError::Topics)?;
+    until(admin, nodes, clock, |view| missing(topics, view)).await
+}
+
+/// Deletes what an earlier run on a kept cluster left under the names that this plan will use.
+///
+/// # Errors
+/// A topic could not be deleted, or a broker still shows it.
+pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan, clock: &Clock) -> Result<(), RunError> {
+    let mut names: Vec<TopicName> = plan.topics.iter().map(|topic| topic.name.clone()).collect();
+    names.extend(created_by(&plan.steps));
+    let view = admin.metadata(None).await.map_err(RunError::Topics)?;
+    names.retain(|name| view.topic(name).is_some());
+    if names.is_empty() {
+        return Ok(());
+    }
+    admin.delete_topics(&names).await.map_err(RunError::Topics)?;
+    until(admin, nodes, clock, |view| {
+        let left = names.iter().find(|name| view.topic(name).is_some_and(|topic| topic.error.is_none()))?;
+        Some(format!("{left} is still there"))
+    })
+    .await
+}
+
+fn created_by(steps: &[Step]) -> Vec<TopicName> {
+    let of = |step: &Step| match &step.action {
+        Action::CreateTopic { topic } => vec![topic.name.clone()],
+        Action::Repeat { steps, .. } => created_by(steps),
+        _ => Vec::new(),
+    };
+    steps.iter().flat_map(of).collect()
+}
+
+fn new_topic(spec: &TopicSpec) -> NewTopic {
+    let placement = match &spec.replication {
+        Replication::Factor(replication_factor) => {
+            Placement::Counted { partitions: spec.partitions, replication_factor: *replication_factor }
+        }
+        Replication::Assignment(brokers) => Placement::Assigned(brokers.clone()),
+    };
+    NewTopic { name: spec.name.clone(), placement, config: spec.config.clone() }
+}
+
+/// Asks every broker, each apart, until none misses anything.
+async fn until(admin: &Admin, nodes: &[Node], clock: &Clock, missing: impl Fn(&ClusterView) -> Option<String>) -> Result<(), RunError> {
+    let listeners: Vec<(BrokerId, &HostPort)> =
+        nodes.iter().filter_map(|node| node.client_listener.as_ref().map(|listener| (node.id, listener))).collect();
+    let give_up_at = clock.now() + KNOWN_WITHIN;
+    loop {
+        let answers = join_all(listeners.iter().map(|(_, listener)| admin.metadata_of(listener, None))).await;
+        let problem = listeners.iter().zip(answers).find_map(|((broker, _), answer)| match answer {
+            Ok(view) => missing(&view).map(|what| format!("broker {broker}: {what}")),
+            Err(error) => Some(format!("broker {broker}: {error}")),
+        });
+        let Some(problem) = problem else { return Ok(()) };
+        if clock.now() >= give_up_at {
+            return Err(RunError::TopicsNotKnown { within: KNOWN_WITHIN, problem });
+        }
+        tokio::time::sleep(ROUND).await;
+    }
+}
+
+/// What one broker's view lacks of the topics, in words.
+fn missing(topics: &[TopicSpec], view: &ClusterView) -> Option<String> {
+    topics.iter().find_map(|spec| {
+        let Some(topic) = view.topic(&spec.name) else { return Some(format!("{} is unknown", spec.name)) };
+        if topic.partitions.len() < spec.partitions as usize {
+            return Some(format!("{} has {} of {} partitions", spec.name, topic.partitions.len(), spec.partitions));
+        }
+        let partition = topic.partitions.iter().find(|partition| !partition.is_full())?;
+        Some(format!("{}/{} is under-replicated", spec.name, partition.partition))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::ids::{LeaderEpoch, PartitionIndex};
+    use crate::kafka::admin::{PartitionView, TopicView};
+
+    fn spec(partitions: u32) -> TopicSpec {
+        TopicSpec { name: "orders".into(), partitions, replication: Replication::Factor(2), config: BTreeMap::new() }
+    }
+
+    fn view(isrs: &[&[i32]]) -> ClusterView {
+        let partition = |(index, isr): (usize, &&[i32])| PartitionView {
+            partition: PartitionIndex(index as i32),
+            error: None,
+            leader: isr.first().copied().map(BrokerId),
+            leader_epoch: Some(LeaderEpoch(0)),
+            replicas: vec![BrokerId(1), BrokerId(2)],
+            isr: isr.iter().copied().map(BrokerId).collect(),
+            offline: Vec::new(),
+        };
+        let partitions = isrs.iter().enumerate().map(partition).collect();
+        let topic = TopicView { name: "orders".into(), id: None, is_internal: false, error: None, partitions };
+        ClusterView { cluster_id: None, controller: None, brokers: Vec::new(), topics: vec![topic] }
+    }
+
+    #[test]
+    fn a_topic_is_known_with_all_partitions_and_full_isrs() {
+        let unknown = ClusterView { topics: Vec::new(), ..view(&[]) };
+        let rows = [
+            (unknown, Some("orders is unknown")),
+            (view(&[&[1, 2]]), Some("orders has 1 of 2 partitions")),
+            (view(&[&[1, 2], &[2]]), Some("orders/1 is under-replicated")),
+            (view(&[&[1, 2], &[]]), Some("orders/1 is under-replicated")),
+            (view(&[&[1, 2], &[2, 1]]), None),
+        ];
+        for (view, expected) in rows {
+            assert_eq!(missing(&[spec(2)], &view).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn topics_of_repeated_steps_are_found() {
+        let create = Step { at: Duration::ZERO, action: Action::CreateTopic { topic: spec(1) }, line: 1 };
+        let repeat = Step { at: Duration::ZERO, action: Action::Repeat { times: 2, steps: vec![create] }, line: 1 };
+        assert_eq!(created_by(&[repeat]), [TopicName::from("orders")]);
+    }
+}

@@ -1,0 +1,71 @@
+//! A group's live figures as one line of text.
+
+use super::colour::{Painter, Tone};
+use crate::analyze::live::LiveGroup;
+
+/// The line, without the group's name.
+#[must_use]
+pub(super) fn text(group: &LiveGroup, painter: Painter) -> String {
+    let totals = &group.totals;
+    let mut text = format!("sent {}, ok {}", grouped(totals.sent), grouped(totals.ok));
+    for (count, word) in [(totals.failed, "failed"), (totals.indeterminate, "indeterminate")] {
+        let part = format!("{} {word}", grouped(count));
+        if count > 0 {
+            text.push_str(", ");
+            text.push_str(&painter.paint(Tone::Bad, &part));
+        } else if word == "failed" {
+            text.push_str(", 0 failed");
+        }
+    }
+    text.push_str(&format!(", {} in flight, {} metadata/s", grouped(group.in_flight), group.metadata_requests));
+    if group.stalled_pairs > 0 {
+        let tenths = (group.stalled_max_ms + 50) / 100;
+        let part = format!("  STALLED: {} pairs, {}.{} s", grouped(group.stalled_pairs), tenths / 10, tenths % 10);
+        text.push_str(&painter.paint(Tone::Warning, &part));
+    }
+    text
+}
+
+/// A count with its thousands set apart: `1,234,567`.
+#[must_use]
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (count, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(grouped(count), text);
+        }
+    }
+
+    #[test]
+    fn a_line_names_trouble_only_when_there_is_some() {
+        let mut group = LiveGroup::default();
+        (group.totals.sent, group.totals.ok) = (1_200, 1_190);
+        group.in_flight = 10;
+        group.metadata_requests = 3;
+        let painter = Painter { enabled: false };
+        assert_eq!(text(&group, painter), "sent 1,200, ok 1,190, 0 failed, 10 in flight, 3 metadata/s");
+        group.totals.failed = 4;
+        group.totals.indeterminate = 1;
+        group.stalled_pairs = 300;
+        group.stalled_max_ms = 9_130;
+        assert_eq!(
+            text(&group, painter),
+            "sent 1,200, ok 1,190, 4 failed, 1 indeterminate, 10 in flight, 3 metadata/s  STALLED: 300 pairs, 9.1 s"
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! The program from outside, without a cluster: help, arguments, exit codes, and environments that do not allow a run.
+
+use std::process::Output;
+
+use crate::program::chaos;
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let top = chaos(&["--help"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&top.stdout).into_owned();
+    for command in ["run", "plan", "cluster", "report", "doctor", "clean"] {
+        assert!(listed.lines().any(|line| line.trim_start().starts_with(command)), "{command} is not in:\n{listed}");
+        let help = chaos(&[command, "--help"]).output().unwrap();
+        assert!(help.status.success(), "{command}: {}", text(&help));
+        assert!(text(&help).contains("Examples:"), "{command} has no examples:\n{}", text(&help));
+    }
+}
+
+#[test]
+fn wrong_arguments_end_with_2() {
+    for arguments in [&["run"][..], &["run", "x.toml", "--no-such"], &["no-such"], &[], &["run", "no-such-plan.toml"]] {
+        let output = chaos(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output));
+    }
+}
+
+#[test]
+fn a_plan_with_three_mistakes_shows_all_three() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("three.toml");
+    std::fs::write(&plan, THREE_MISTAKES).unwrap();
+    let output = chaos(&["run", plan.to_str().unwrap()]).output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for part in ["durtion", "orderz", "5 parsecs"] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+}
+
+#[test]
+fn a_step_for_a_node_that_does_not_exist_is_a_bad_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("node-9.toml");
+    std::fs::write(&plan, NODE_9_OF_3).unwrap();
+    let output = chaos(&["run", plan.to_str().unwrap()]).output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains('9') && said.contains("node-9.toml"), "{said}");
+}
+
+#[test]
+fn without_an_engine_a_run_says_so_and_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let output = chaos(&["run", "plans/broker-kill.toml", "--out", out.to_str().unwrap()])
+        .env("DOCKER_HOST", format!("unix://{}/no-such.sock", folder.path().display()))
+        .output()
+        .unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("no-such.sock") && said.contains("engine"), "{said}");
+    assert!(!out.exists(), "an empty folder was left");
+}
+
+#[test]
+fn an_output_folder_that_holds_something_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("precious"), "data").unwrap();
+    let output = chaos(&["run", "plans/broker-kill.toml", "--out", folder.path().to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(folder.path().join("precious").exists());
+}
+
+const THREE_MISTAKES: &str = r#"
+name = "three"
+about = "Three mistakes."
+
+[cluster]
+kafka = "4.3.0"
+nodes = 3
+
+[[topic]]
+name = "orders"
+partitions = 3
+replication = 3
+
+[[producers]]
+name = "steady"
+topics = ["orderz"]
+rate = "10/s"
+
+[phases]
+steady = "5 parsecs"
+durtion = "10s"
+"#;
+
+const NODE_9_OF_3: &str = r#"
+name = "node-9"
+about = "A step for a node that does not exist."
+
+[cluster]
+kafka = "4.3.0"
+nodes = 3
+
+[[topic]]
+name = "orders"
+partitions = 3
+replication = 3
+
+[[producers]]
+name = "steady"
+topics = ["orders"]
+rate = "10/s"
+
+[phases]
+steady = "5s"
+recovery = "5s"
+
+[[step]]
+at = "0s"
+kill = { broker = 9 }
+"#;

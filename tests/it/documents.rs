@@ -1,0 +1,107 @@
+//! The commands that the documents show: every `$ ` line of a `console` block is run, by the rules in CONTRIBUTING.md.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is done with a command of a document.
+#[derive(Debug, PartialEq, Eq)]
+enum Rule<'a> {
+    /// Run in any case.
+    Cheap,
+    /// Run if real brokers may be started.
+    Brokers,
+    /// `make TARGET`: only checked to exist.
+    MakeTarget(&'a str),
+    /// Not run from within a test.
+    Skip,
+    /// Nobody has said.
+    None,
+}
+
+fn rule_of(command: &str) -> Rule<'_> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    match words[..] {
+        ["chaos", ..] if words.contains(&"--help") => Rule::Cheap,
+        ["chaos", "run" | "cluster" | "doctor" | "clean" | "report", ..] => Rule::Brokers,
+        ["chaos", ..] => Rule::Cheap,
+        ["make", target, ..] => Rule::MakeTarget(target),
+        ["cargo", ..] => Rule::Skip,
+        _ => Rule::None,
+    }
+}
+
+#[tokio::test]
+async fn commands_in_documents_work() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let makefile = fs::read_to_string(root.join("Makefile")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root.join("plans"), folder.path().join("plans")).unwrap();
+    let brokers = crate::support::brokers().await;
+    let mut seen = 0;
+    for document in documents(root) {
+        let text = fs::read_to_string(&document).unwrap();
+        for command in commands(&text) {
+            let place = format!("{}: {command}", document.display());
+            seen += 1;
+            match rule_of(command) {
+                Rule::Cheap => succeed(command, folder.path(), &place),
+                Rule::Brokers if brokers.is_some() => succeed(command, folder.path(), &place),
+                Rule::Brokers => eprintln!("skipped: {place}"),
+                Rule::MakeTarget(target) => {
+                    let start = format!("\n{target}:");
+                    assert!(makefile.contains(&start), "{place}: no such target");
+                }
+                Rule::Skip => {}
+                Rule::None => panic!("{place}: no rule says whether to run it"),
+            }
+        }
+    }
+    assert!(seen > 0, "no commands found: the search is broken");
+}
+
+#[test]
+fn console_blocks_are_found() {
+    let text = "$ no\n```console\n$ chaos plan list\noutput\n$ make demo\n```\n$ no\n```sh\n$ no\n```\n";
+    assert_eq!(commands(text), ["chaos plan list", "make demo"]);
+    assert_eq!(rule_of("make demo"), Rule::MakeTarget("demo"));
+    assert_eq!(rule_of("chaos run --help"), Rule::Cheap);
+    assert_eq!(rule_of("chaos run x.toml"), Rule::Brokers);
+    assert_eq!(rule_of("rm -r x"), Rule::None);
+}
+
+/// Every document that may show commands.
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let pages = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    found.extend(pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")));
+    found
+}
+
+/// The `$ ` lines of a text's `console` blocks.
+fn commands(text: &str) -> Vec<&str> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
+            found.push(command);
+        }
+    }
+    found
+}
+
+/// Runs a command in the folder, with the built `chaos` on the path.
+fn succeed(command: &str, folder: &Path, place: &str) {
+    let chaos = Path::new(env!("CARGO_BIN_EXE_chaos"));
+    let path = format!("{}:{}", chaos.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{place}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -1,0 +1,19 @@
+//! The integration tests, in one binary (linking is most of their cost): what the modules may import, what the documents promise, what the
+//! program says, and real runs.
+//!
+//! Tests that start containers need `CHAOS_TEST_BROKERS=1` (which `make test` sets); without it they print that they were skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
+
+mod cluster;
+mod command_line;
+mod documents;
+mod plan_check;
+mod plan_command;
+mod plan_docs;
+mod plan_files;
+mod program;
+mod runs;
+mod structure;
+mod support;

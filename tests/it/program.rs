@@ -1,0 +1,137 @@
+//! The built program as a child process: its lines as they come, signals to it, what it leaves.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longest wait for a line or an end; far above what any of them takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// `chaos` with its arguments, run from the package's root.
+pub(crate) fn chaos(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).env("NO_COLOR", "1");
+    command
+}
+
+/// A `chaos` that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    /// All that it has said on standard error so far.
+    pub(crate) said: String,
+}
+
+impl Running {
+    /// Starts `chaos`.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut child = chaos(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (tx, lines) = channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| tx.send(line)));
+        Self { child, lines, said: String::new() }
+    }
+
+    /// Waits until a line holds `part`.
+    pub(crate) fn wait_for(&mut self, part: &str) {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    eprintln!("  {line}");
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                    if line.contains(part) {
+                        return;
+                    }
+                }
+                Err(why @ (RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) => panic!("no `{part}` ({why}) in:\n{}", self.said),
+            }
+        }
+    }
+
+    /// Sends a signal, such as `INT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for the end; the exit status, and what it has printed on standard output.
+    pub(crate) fn end(&mut self) -> (ExitStatus, String) {
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            eprintln!("  {line}");
+            self.said.push_str(&line);
+            self.said.push('\n');
+        }
+        let mut stdout = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        (self.child.wait().unwrap(), stdout)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A failed test must not leave a cluster: ask for the orderly end, then see to it.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal("TERM");
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A finished run with its results.
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub(crate) folder: PathBuf,
+    pub(crate) run: Value,
+    pub(crate) code: Option<i32>,
+    /// The summary.
+    pub(crate) stdout: String,
+    _keep: tempfile::TempDir,
+}
+
+/// Runs a plan to its end.
+pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
+    let keep = tempfile::tempdir().unwrap();
+    let folder = keep.path().join("out");
+    let mut arguments = vec!["run", plan.to_str().unwrap(), "--out", folder.to_str().unwrap()];
+    arguments.extend(more);
+    let (status, stdout) = Running::start(&arguments).end();
+    eprintln!("{stdout}");
+    let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
+    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, _keep: keep }
+}
+
+impl Results {
+    /// The rows of one of its tables, each cell by its column's name.
+    pub(crate) fn rows(&self, file: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+        let mut reader = csv::Reader::from_path(self.folder.join(file)).unwrap();
+        reader.deserialize().map(|row| row.unwrap()).collect()
+    }
+
+    /// A group of `run.json`.
+    pub(crate) fn group(&self, name: &str) -> &Value {
+        self.run["groups"].as_array().unwrap().iter().find(|group| group["name"] == name).unwrap()
+    }
+
+    /// The text of a file.
+    pub(crate) fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.folder.join(file)).unwrap()
+    }
+}
+
+/// Containers and networks with our label that no kept cluster of somebody else accounts for.
+pub(crate) fn ours() -> Vec<String> {
+    let list = |arguments: &[&str]| {
+        let output = Command::new("docker").args(arguments).output().unwrap();
+        assert!(output.status.success(), "docker {arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let containers = list(&["ps", "-a", "--filter", "label=io.kafka-chaos.run", "--format", "{{.Names}}"]);
+    let networks = list(&["network", "ls", "--filter", "label=io.kafka-chaos.run", "--format", "{{.Name}}"]);
+    containers.lines().chain(networks.lines()).map(str::to_owned).collect()
+}

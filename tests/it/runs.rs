@@ -1,0 +1,289 @@
+//! Whole runs of the program on real brokers: figures that must come out, and every way out of a run.
+//!
+//! Each run is used for several statements, because a cluster takes ten seconds to start.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::program::{Results, Running, chaos, ours, run_plan};
+use crate::support;
+
+fn shipped(plan: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("plans").join(plan)
+}
+
+/// One of three nodes is killed and started again under acks=all.
+const SHORT_KILL: &str = r#"
+name = "short-kill"
+about = "A short kill for tests."
+
+[cluster]
+kafka = "4.3.0"
+nodes = 3
+
+[[topic]]
+name = "orders"
+partitions = 6
+replication = 3
+config = { "min.insync.replicas" = 2 }
+
+[[producers]]
+name = "steady"
+count = 10
+topics = ["orders"]
+rate = "20/s"
+record = { size = "100 B", keys = 100 }
+config = { acks = "all" }
+
+[phases]
+warmup = "2s"
+steady = "4s"
+recovery = "12s"
+
+[[step]]
+at = "0s"
+restart = { broker = 2, how = "kill", down = "2s" }
+
+[[expect]]
+metric = "records.failed"
+is = "== 0"
+
+[[expect]]
+metric = "outage.hang"
+is = "== 0"
+"#;
+
+#[tokio::test]
+async fn a_kill_is_measured_and_every_count_agrees() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let before = ours();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("short-kill.toml");
+    std::fs::write(&plan, SHORT_KILL).unwrap();
+    let results = run_plan(&plan, &["--request-log"]);
+
+    assert_eq!((results.code, &results.run["verdict"]), (Some(0), &"PASS".into()), "{}", results.run["reasons"]);
+    let totals = &results.run["totals"];
+    assert_eq!(totals["failed"], 0);
+    assert_eq!(totals["indeterminate"], 0);
+    assert_eq!(totals["due"], totals["ok"]);
+    let due = totals["due"].as_u64().unwrap();
+    assert!((200 * 18..200 * 60).contains(&due), "200 records are due per second, for 18 s and the steps: {due}");
+
+    let kill = results.rows("steps.csv").into_iter().find(|row| row["action"] == "kill").unwrap();
+    assert_eq!((kill["resolved_node"].as_str(), kill["outcome"].as_str()), ("2", "done"));
+    let outages = outages_of(&results, &kill["step"]);
+    assert_eq!(outages.len(), 10 * 6, "one row per producer and partition");
+    let longest = outages.iter().max().copied().unwrap();
+    let expected = if kill["was_controller"] == "true" { 7_000..16_000 } else { 7_000..12_000 };
+    assert!(expected.contains(&longest), "every partition stalls until the session of the killed node is over: {longest} ms");
+
+    // Counts of seconds, groups and producers are the same counts.
+    let seconds = results.rows("seconds.csv");
+    let sum = |column: &str| seconds.iter().map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>();
+    assert_eq!((sum("due"), sum("ok")), (due, due));
+    let ours = results.group("steady")["metadata_requests"]["total"].as_u64().unwrap();
+    assert_eq!(sum("metadata_requests"), ours);
+    let brokers = requests_in_logs(&results, "steady").values().sum::<u64>();
+    let cut_off = results.text("facts.jsonl").lines().filter(|line| is_cut_off(line)).count() as u64;
+    assert!(brokers <= ours && ours <= brokers + cut_off, "brokers {brokers}, ours {ours}, of which {cut_off} cut off");
+
+    assert!(results.stdout.contains("kill"), "{}", results.stdout);
+    assert_eq!(left_since(&before), [""; 0]);
+}
+
+#[tokio::test]
+async fn refresh_rates_follow_max_age_and_the_brokers_count_the_same() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let results = run_plan(&shipped("refresh-rate.toml"), &["--request-log"]);
+    assert_eq!(results.code, Some(0), "{}", results.run["reasons"]);
+    for (group, allowed) in [("quick", 8..=10), ("slow", 1..=2)] {
+        let counted = requests_in_logs(&results, group);
+        assert_eq!(counted.len(), 3, "{group}: {counted:?}");
+        for (client, count) in &counted {
+            assert!(allowed.contains(count), "{client} sent {count} Metadata requests");
+        }
+        let ours = results.group(group)["metadata_requests"]["total"].as_u64().unwrap();
+        assert_eq!(counted.values().sum::<u64>(), ours, "{group}: nothing is killed, so the counts are equal");
+    }
+    assert_eq!(outage_rows(&results), 0, "a run without steps reports no outage");
+    let generator = &results.run["generator"];
+    assert!(generator["rss_bytes_max"].as_u64().unwrap() <= 60 << 20, "{generator}");
+}
+
+#[tokio::test]
+async fn growth_is_seen_at_the_next_refresh_or_not_at_all() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let results = run_plan(&shipped("partition-expansion.toml"), &[]);
+    assert_eq!(results.code, Some(0), "{}", results.run["reasons"]);
+    let step = &results.rows("steps.csv")[0];
+    let observed_ms: f64 = step["observed_ms"].parse().unwrap();
+    let mut seen = BTreeMap::new();
+    for line in results.text("facts.jsonl").lines() {
+        let fact: serde_json::Value = serde_json::from_str(line).unwrap();
+        if fact["fact"] == "partition_count" && fact["to"] == 6 {
+            seen.insert(
+                (fact["group"].as_str().unwrap().to_owned(), fact["producer"].as_u64().unwrap()),
+                fact["time_us"].as_f64().unwrap() / 1e3,
+            );
+        }
+    }
+    let quick: Vec<f64> = seen.iter().filter(|((group, _), _)| group == "quick").map(|(_, time)| time - observed_ms).collect();
+    assert_eq!(quick.len(), 3, "{seen:?}");
+    assert!(quick.iter().all(|after| *after <= 5_250.0), "ms from observed to seen: {quick:?}");
+    assert!(!seen.keys().any(|(group, _)| group == "slow"), "nothing disconnects here, so 600 s is never over: {seen:?}");
+    let used = |group: &str| {
+        results
+            .rows("seconds.csv")
+            .iter()
+            .filter(|row| row["group"] == group)
+            .filter_map(|row| row["partitions_used_max"].parse().ok())
+            .max()
+    };
+    assert_eq!((used("quick"), used("slow")), (Some(6), Some(3)));
+}
+
+/// A cluster of one node that starts quickly, with long phases to be interrupted in.
+const ONE_NODE: &str = r#"
+name = "one-node"
+about = "One node, for tests of ways out."
+
+[cluster]
+kafka = "4.3.0"
+nodes = 1
+
+[[topic]]
+name = "orders"
+partitions = 2
+replication = 1
+
+[[producers]]
+name = "steady"
+count = 2
+topics = ["orders"]
+rate = "10/s"
+
+[phases]
+warmup = "1s"
+steady = "1s"
+recovery = "2s"
+
+[[step]]
+at = "0s"
+wait = { until = "1s", within = "5s" }
+
+[[step]]
+at = "0s"
+pause = { broker = 1 }
+"#;
+
+#[tokio::test]
+async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let before = ours();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("one-node.toml");
+    std::fs::write(&plan, ONE_NODE).unwrap();
+    // The line that tells a phase, and the signals that are sent then. Two at once are somebody in a hurry.
+    let rows: [(&str, &[&str]); 9] = [
+        ("starting", &["INT"]),
+        ("waiting", &["TERM"]),
+        ("making topics", &["INT"]),
+        ("warm-up", &["INT"]),
+        ("steady", &["INT", "INT"]),
+        ("steps", &["TERM"]),
+        ("recovery", &["INT"]),
+        ("drain", &["INT"]),
+        ("removing the cluster", &["INT"]),
+    ];
+    for (phase, signals) in rows {
+        let out = folder.path().join(phase);
+        let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+        running.wait_for(phase);
+        for signal in signals {
+            running.signal(signal);
+        }
+        let (status, _) = running.end();
+        assert_eq!(status.code(), Some(130), "{phase}: {}", running.said);
+        assert_eq!(left_since(&before), [""; 0], "{phase}");
+        let run = std::fs::read_to_string(out.join("run.json")).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        // What was complete before the signal came keeps its verdict.
+        assert_eq!(run["verdict"] == "INTERRUPTED", phase != "removing the cluster", "{phase}: {}", run["verdict"]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let before = ours();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("one-node.toml");
+    std::fs::write(&plan, ONE_NODE).unwrap();
+    let out = folder.path().join("out");
+    let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    running.wait_for("steps");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    running.signal("KILL");
+    running.end();
+    assert!(!left_since(&before).is_empty(), "a killed process cannot clean up");
+    let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!(run["verdict"], "INTERRUPTED");
+    let facts = std::fs::read_to_string(out.join("facts.jsonl")).unwrap();
+    assert!(facts.lines().count() > 5);
+    for line in facts.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+    let cleaned = chaos(&["clean"]).output().unwrap();
+    assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
+    assert_eq!(left_since(&before), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_image_that_nobody_has_is_the_environments_fault() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let before = ours();
+    let output = chaos(&["run", "plans/broker-kill.toml", "--kafka", "0.0.0"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("make image KAFKA=0.0.0"), "{said}");
+    assert_eq!(left_since(&before), [""; 0]);
+}
+
+/// What carries our label and was not there before: other clusters on this machine are not this test's.
+fn left_since(before: &[String]) -> Vec<String> {
+    ours().into_iter().filter(|name| !before.contains(name)).collect()
+}
+
+fn outages_of(results: &Results, step: &str) -> Vec<u64> {
+    let rows = results.rows("recovery.csv").into_iter().filter(|row| row["step"] == step);
+    rows.map(|row| row["outage_ms"].parse::<f64>().unwrap() as u64).collect()
+}
+
+fn outage_rows(results: &Results) -> usize {
+    results.rows("recovery.csv").iter().filter(|row| row["outage_ms"] != "0").count()
+}
+
+/// Whether a fact is a Metadata request of ours that no answer came to.
+fn is_cut_off(line: &str) -> bool {
+    let fact: serde_json::Value = serde_json::from_str(line).unwrap();
+    fact["fact"] == "metadata_request" && matches!(fact["outcome"].as_str(), Some("disconnected" | "timed_out" | "unanswered"))
+}
+
+/// Metadata requests by client id, as the brokers' own request logs have them.
+fn requests_in_logs(results: &Results, group: &str) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for entry in std::fs::read_dir(results.folder.join("logs")).unwrap() {
+        let log = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!log.starts_with("[chaos:"), "the log was cut: its counts would be too low");
+        for line in log.lines().filter(|line| line.contains("\"METADATA\"") || line.contains("apiKey=METADATA")) {
+            let client = line.split("clientId").nth(1).map(|rest| rest.trim_start_matches(['"', ':', '=']));
+            let client = client.and_then(|rest| rest.split(['"', ',', ')']).next()).unwrap_or_default();
+            if client.strip_prefix(group).is_some_and(|rest| rest.starts_with('-')) {
+                *counts.entry(client.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
