@@ -13,6 +13,7 @@ mod plan_check;
 mod plan_command;
 mod plan_docs;
 mod plan_files;
+mod producer_config;
 mod program;
 mod runs;
 mod structure;

@@ -193,7 +193,7 @@ impl Rig {
             worker: 0,
             generator: Arc::new(Generator::new()),
         };
-        let handle = start_group(spec, &context, fakes, Vec::new());
+        let handle = start_group(spec, &context, fakes);
         Self { clock, handle, source, moods, made, values, closed, start }
     }
 
