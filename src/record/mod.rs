@@ -12,6 +12,7 @@ pub mod fact;
 pub mod files;
 pub mod folder;
 pub mod histogram;
+pub mod node;
 pub mod read;
 pub mod sink;
 pub mod step;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cli -> conductor -> load (phases, groups) -> engines
-//!            |   \-> steps -> fault
+//!            |   \-> steps -> fault; nodes (what they use)
 //!            |-> topics, started, machine              before the load
 //!            \-> intake (a thread): files, analysis, screen (narrate)
 //! ```
@@ -15,6 +15,7 @@ mod intake;
 mod load;
 mod machine;
 mod narrate;
+mod nodes;
 mod phases;
 mod started;
 mod steps;

@@ -14,6 +14,7 @@ mod attach;
 mod container;
 mod logs;
 mod up;
+mod usage;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
 pub use up::UpOptions;
+pub use usage::NodeUsage;
 
 /// A cluster in containers. Removed when it is dropped, unless it is kept.
 #[derive(Debug)]
