@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
-use crate::record::node::NodeSecond;
 
 /// A fact with its time and the process that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -320,8 +319,6 @@ pub enum Fact {
     },
     /// The load generator's own health in one second.
     Generator(Box<GeneratorSecond>),
-    /// What a node of the cluster used in one second.
-    Node(Box<NodeSecond>),
     /// Facts that did not fit into the stream's bound.
     FactsLost {
         /// How many.

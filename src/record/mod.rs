@@ -12,7 +12,6 @@ pub mod fact;
 pub mod files;
 pub mod folder;
 pub mod histogram;
-pub mod node;
 pub mod read;
 pub mod sink;
 pub mod step;

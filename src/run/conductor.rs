@@ -18,7 +18,7 @@ use super::load::{GroupWithEngine, Load};
 use super::phases::Phases;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
-use super::{RunError, nodes, started, topics};
+use super::{RunError, started, topics};
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
 use crate::engine::EngineContext;
@@ -204,15 +204,11 @@ impl Run<'_> {
             // What failed is in the facts, and with them in the verdict.
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
-        let looking = nodes::watch(Arc::clone(cluster), self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
         let load =
             Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
         let outcome = load.run(steps).await;
         watch.finish().await;
-        looking.abort();
-        // Waited for, so that no fact of it comes after the last one.
-        let _ = looking.await;
         step_facts.cancel_open(self.clock.now());
         for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cli -> conductor -> load (phases, groups) -> engines
-//!            |   \-> steps -> fault; nodes (what they use)
+//!            |   \-> steps -> fault
 //!            |-> topics, started, machine              before the load
 //!            \-> intake (a thread): files, analysis, screen (narrate)
 //! ```
@@ -15,7 +15,6 @@ mod intake;
 mod load;
 mod machine;
 mod narrate;
-mod nodes;
 mod phases;
 mod started;
 mod steps;

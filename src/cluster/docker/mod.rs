@@ -14,7 +14,6 @@ mod attach;
 mod container;
 mod logs;
 mod up;
-mod usage;
 
 use std::time::Duration;
 
@@ -31,7 +30,6 @@ use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
 pub use up::UpOptions;
-pub use usage::NodeUsage;
 
 /// A cluster in containers. Removed when it is dropped, unless it is kept.
 #[derive(Debug)]

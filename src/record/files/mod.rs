@@ -4,7 +4,6 @@
 //! a killed run leaves valid files. Columns are an interface: `docs/results.md` explains each, a test holds them to the letter.
 
 mod append;
-mod brokers;
 mod errors;
 mod facts;
 mod hlog;
@@ -27,8 +26,6 @@ use crate::record::folder::RunFolder;
 pub const FACTS: &str = "facts.jsonl";
 /// Name of the table of seconds.
 pub const SECONDS: &str = "seconds.csv";
-/// Name of the table of nodes.
-pub const BROKERS: &str = "brokers.csv";
 /// Name of the table of steps.
 pub const STEPS: &str = "steps.csv";
 /// Name of the table of Metadata requests.
@@ -47,7 +44,6 @@ pub const RUN: &str = "run.json";
 pub struct Files {
     facts: facts::FactsFile,
     seconds: seconds::SecondsFile,
-    brokers: brokers::BrokersFile,
     steps: steps::StepsFile,
     metadata: metadata::MetadataFile,
     errors: errors::ErrorsFile,
@@ -63,7 +59,6 @@ impl Files {
         Ok(Self {
             facts: facts::FactsFile::create(folder.file(FACTS))?,
             seconds: seconds::SecondsFile::create(folder.file(SECONDS))?,
-            brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
             steps: steps::StepsFile::create(folder.file(STEPS))?,
             metadata: metadata::MetadataFile::create(folder.file(METADATA))?,
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
@@ -85,7 +80,6 @@ impl Files {
                 self.seconds.write(stamped.worker, second)?;
                 self.latency.write_second(second)
             }
-            Fact::Node(second) => self.brokers.write(second),
             Fact::MetadataRequest { .. } => self.metadata.write(stamped),
             _ => Ok(()),
         }
@@ -98,7 +92,6 @@ impl Files {
     pub fn tick(&mut self) -> Result<()> {
         self.facts.flush()?;
         self.seconds.flush()?;
-        self.brokers.flush()?;
         self.metadata.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;

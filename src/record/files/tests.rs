@@ -104,7 +104,6 @@ fn columns_are_those_that_other_programs_read() {
             metadata::COLUMNS,
             "time_ms,worker,group,producer,reason,full,topics,request_bytes,response_bytes,round_trip_us,node,update_version,outcome",
         ),
-        (brokers::COLUMNS, "second,node,cpu_ms,memory_bytes,network_in_bytes,network_out_bytes,under_replicated_partitions"),
         (errors::COLUMNS, "group,kind,code,count,first_ms,last_ms,text"),
     ];
     for (ours, agreed) in table {
