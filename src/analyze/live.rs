@@ -8,6 +8,9 @@ use crate::analyze::outage::ABOVE_BASELINE_US;
 use crate::ids::StepNumber;
 use crate::record::fact::{Fact, GroupSecond, Stamped, Totals};
 
+/// Steps that take nothing away from clients: no recovery is counted from them.
+const GIVING: [&str; 7] = ["wait", "start", "unpause", "connect", "rolling", "restart", "repeat"];
+
 /// Live figures of all groups.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
@@ -49,7 +52,7 @@ struct Stall {
     open: bool,
 }
 
-/// The latest step that can stall anything.
+/// The latest step that can stall anything; of `rolling` and its like it is their parts that do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LiveStep {
     step: StepNumber,
@@ -64,7 +67,7 @@ pub struct Recovered {
     pub group: String,
     /// The latest step before it, with its action and target; `None`: no step was made.
     pub step: Option<(StepNumber, String)>,
-    /// From that step's request to the ack that ended the last stretch.
+    /// From that step's request to the ack that ended the last stretch; `None` without a step, and if all of it was before the step.
     pub since_request_us: Option<i64>,
     /// Stretches without service that have ended.
     pub stretches: u64,
@@ -79,7 +82,7 @@ impl Live {
             Fact::RunStarted(run) => run.groups.iter().for_each(|group| {
                 self.group(&group.name);
             }),
-            Fact::StepRequested { step, action, target, .. } if action != "wait" => {
+            Fact::StepRequested { step, action, target, .. } if !GIVING.contains(&action.as_str()) => {
                 self.step = Some(LiveStep { step: *step, label: format!("{action} {target}"), requested_us: stamped.time_us });
             }
             Fact::Gap { group, first_due_us, first_ok_us: Some(ok_us), .. } if ok_us - first_due_us > ABOVE_BASELINE_US => {
@@ -112,7 +115,10 @@ impl Live {
         let stall = std::mem::take(&mut group.stall);
         Some(Recovered {
             group: group.name.clone(),
-            since_request_us: step.as_ref().filter(|_| stall.ended > 0).map(|step| stall.last_ok_us - step.requested_us),
+            since_request_us: step
+                .as_ref()
+                .map(|step| stall.last_ok_us - step.requested_us)
+                .filter(|since_us| stall.ended > 0 && *since_us > 0),
             step: step.map(|step| (step.step, step.label)),
             stretches: stall.ended,
             longest_us: stall.longest_us,
@@ -174,6 +180,22 @@ mod tests {
             longest_us: 2_390_000,
         };
         assert_eq!(recovered, [expected]);
+    }
+
+    #[test]
+    fn a_recovery_counts_from_the_step_that_hurt() {
+        let stream = Sample::new(&[("steady", 1)])
+            .step(1, "rolling", "all", 10_000)
+            .step(2, "kill", "2", 10_100)
+            .step(3, "start", "2", 14_000)
+            .gap(Pair("steady", 0, 0), 10_200, Some(19_100))
+            .second("steady", 19, |_| {})
+            .step(4, "kill", "3", 20_000)
+            .gap(Pair("steady", 0, 0), 19_200, Some(19_900))
+            .second("steady", 20, |_| {});
+        let (_, recovered) = recovered(&stream);
+        let told: Vec<_> = recovered.iter().map(|one| (one.step.as_ref().map(|(step, _)| step.0), one.since_request_us)).collect();
+        assert_eq!(told, [(Some(2), Some(9_000_000)), (Some(4), None)]);
     }
 
     #[test]

@@ -11,6 +11,10 @@ use crate::cluster::{inventory, janitor, remove};
 /// Arguments of `chaos clean`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+Examples:
+  chaos clean --dry-run
+  chaos clean --all
+
 Without options: clusters whose `chaos` is dead. With --all also those that `--keep` and `chaos cluster up` have left. The cluster of a
 `chaos` that runs is never removed.")]
 pub(super) struct CleanArgs {

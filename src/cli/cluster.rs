@@ -30,6 +30,11 @@ const PROGRESS_MAX: usize = 256;
 
 /// Arguments of `chaos cluster`.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  chaos cluster up --nodes 3
+  chaos cluster status
+  chaos cluster down")]
 pub(super) struct ClusterArgs {
     #[command(subcommand)]
     command: Command,
@@ -60,7 +65,7 @@ Examples:
   chaos cluster up --kafka 3.9.2 --brokers 3 --controllers 1
   chaos cluster up plans/rolling-restart.toml        the plan's cluster, for `chaos run PLAN --reuse`")]
 struct UpArgs {
-    /// A plan whose [cluster] is started
+    /// A plan; the cluster that it describes is started
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
     /// Kafka's version [default: the plan's, else 4.3.0]

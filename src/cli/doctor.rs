@@ -26,6 +26,13 @@ const MEMORY_WANTED: u64 = 3 * (768 << 20) + (256 << 20);
 
 /// Arguments of `chaos doctor`.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  chaos doctor
+  chaos doctor --kafka 3.9.2
+  chaos doctor --json | jq '.[] | select(.ok | not)'
+
+The exit code is 3 if something is missing.")]
 pub(super) struct DoctorArgs {
     /// Kafka's version to look for
     #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", default_value = KAFKA_DEFAULT)]

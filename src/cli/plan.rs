@@ -12,6 +12,12 @@ use crate::plan::{self, Severity, schema, show};
 
 /// Arguments of `chaos plan`.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  chaos plan list
+  chaos plan check plans/*.toml
+  chaos plan show plans/broker-kill.toml
+  chaos plan schema > plans/plan.schema.json")]
 pub struct PlanArgs {
     #[command(subcommand)]
     command: Command,
@@ -44,7 +50,7 @@ enum Command {
     },
 }
 
-/// Runs the command; answers the exit code.
+/// Runs the command; tells how it ended.
 ///
 /// # Errors
 /// If `out` cannot be written to, or a folder cannot be read.

@@ -123,66 +123,17 @@ pub(crate) fn status_of(error: &Error) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-    use tokio::net::{UnixListener, UnixStream};
-
     use super::*;
-
-    /// An engine of API 1.41 that answers nothing but `/version`; remembers what it was asked.
-    struct Old {
-        folder: tempfile::TempDir,
-        asked: Arc<Mutex<Vec<String>>>,
-    }
-
-    impl Old {
-        fn address(&self) -> String {
-            format!("unix://{}", self.folder.path().join("engine.sock").display())
-        }
-
-        fn start() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
-            let asked = Arc::new(Mutex::new(Vec::new()));
-            let told = Arc::clone(&asked);
-            tokio::spawn(async move {
-                while let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(Self::answer(stream, Arc::clone(&told)));
-                }
-            });
-            Self { folder, asked }
-        }
-
-        async fn answer(stream: UnixStream, asked: Arc<Mutex<Vec<String>>>) {
-            let mut stream = BufReader::new(stream);
-            let mut request = String::new();
-            stream.read_line(&mut request).await.unwrap();
-            let mut header = String::new();
-            while stream.read_line(&mut header).await.unwrap() > 2 {
-                header.clear();
-            }
-            let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
-            // What a real engine does with a client that is too new.
-            let (status, body) = if path == "/version" || path == "/v1.41/version" {
-                ("200 OK", r#"{"Version":"20.10.24","ApiVersion":"1.41","MinAPIVersion":"1.12"}"#)
-            } else {
-                ("400 Bad Request", r#"{"message":"client version is too new. Maximum supported API version is 1.41"}"#)
-            };
-            asked.lock().unwrap().push(path);
-            let length = body.len();
-            let answer = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
-            stream.get_mut().write_all(answer.as_bytes()).await.unwrap();
-        }
-    }
+    use crate::cluster::fake::FakeEngine;
 
     #[tokio::test]
     async fn an_old_engine_is_spoken_to_in_its_own_version() {
-        let engine = Old::start();
+        let engine = FakeEngine::start(|_| None);
         let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
         assert_eq!((daemon.version(), daemon.api_version()), ("20.10.24", "1.41"));
-        let asked = engine.asked.lock().unwrap().clone();
+        let asked = engine.asked();
         assert_eq!(asked.len(), 2, "negotiated once, then asked for its version: {asked:?}");
+        assert!(asked.iter().all(|path| path == "/version" || path == "/v1.41/version"), "{asked:?}");
     }
 
     #[tokio::test]
@@ -195,7 +146,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_engine_that_never_answers_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
-        let _listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
+        let _listener = tokio::net::UnixListener::bind(folder.path().join("engine.sock")).unwrap();
         let address = format!("unix://{}", folder.path().join("engine.sock").display());
         let error = Daemon::connect_to(&address).await.unwrap_err();
         assert!(error.to_string().contains("no answer within 10 s"), "{error}");

@@ -50,3 +50,45 @@ pub async fn pull(daemon: &Daemon, version: &str, within: Duration) -> Result<St
         None => Err(missing(format!("the engine reported no error, but {image} is not here"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::fake::FakeEngine;
+
+    const IMAGE: &str = r#"{"Id":"sha256:0"}"#;
+
+    fn has(path: &str, names: &[&str]) -> Option<(&'static str, String)> {
+        names.iter().any(|name| path == format!("/images/{name}/json")).then(|| ("200 OK", IMAGE.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn the_official_image_comes_first() {
+        let cases = [
+            (FakeEngine::start(|path| has(path, &["apache/kafka:4.3.0", "chaos-kafka:4.3.0"])), Some("apache/kafka:4.3.0")),
+            (FakeEngine::start(|path| has(path, &["chaos-kafka:4.3.0"])), Some("chaos-kafka:4.3.0")),
+            (FakeEngine::start(|path| has(path, &["chaos-kafka:4.0.2"])), None),
+        ];
+        for (engine, expected) in cases {
+            let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+            assert_eq!(find(&daemon, "4.3.0").await.unwrap().as_deref(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pull_that_fails_names_the_reason_and_the_command_that_builds() {
+        let refuses =
+            FakeEngine::start(|path| path.starts_with("/images/create").then(|| ("500 Error", r#"{"message":"no route"}"#.into())));
+        // As engines do when the network fails in the middle: success, and the error in the stream.
+        let breaks_off = FakeEngine::start(|path| {
+            path.starts_with("/images/create").then(|| ("200 OK", r#"{"errorDetail":{"message":"no route"},"error":"no route"}"#.into()))
+        });
+        let brings_nothing =
+            FakeEngine::start(|path| path.starts_with("/images/create").then(|| ("200 OK", r#"{"status":"done"}"#.into())));
+        for (engine, reason) in [(refuses, "no route"), (breaks_off, "no route"), (brings_nothing, "reported no error")] {
+            let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+            let text = pull(&daemon, "4.3.0", Duration::from_secs(5)).await.unwrap_err().to_string();
+            assert!(text.contains(reason) && text.contains("make image KAFKA=4.3.0"), "{text}");
+        }
+    }
+}

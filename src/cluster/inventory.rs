@@ -157,3 +157,49 @@ fn container_of(summary: ContainerSummary) -> Option<Container> {
 fn node_of(container: &Container) -> i32 {
     container.labels.get(labels::NODE).and_then(|node| node.parse().ok()).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::fake::FakeEngine;
+
+    /// An engine that ignores filters, as some stand-ins do.
+    fn unfiltered(path: &str) -> Option<(&'static str, String)> {
+        let body = match path.split('?').next()? {
+            "/containers/json" => {
+                r#"[{"Id":"c1","Names":["/postgres"],"State":"running","Labels":{}},
+                    {"Id":"c2","Names":["/chaos-r1-2"],"State":"exited","Labels":{"io.kafka-chaos.run":"r1","io.kafka-chaos.node":"2",
+                     "io.kafka-chaos.ports":"20003,20004"}},
+                    {"Id":"c3","Names":["/chaos-r1-1"],"State":"running","Labels":{"io.kafka-chaos.run":"r1","io.kafka-chaos.node":"1",
+                     "io.kafka-chaos.ports":"20001"}},
+                    {"Id":"c4","Names":["/near"],"State":"running","Labels":{"io.kafka-chaos.node":"1"}}]"#
+            }
+            "/networks" => {
+                r#"[{"Id":"n1","Name":"bridge","Labels":{}},{"Id":"n2","Name":"chaos-r1","Labels":{"io.kafka-chaos.run":"r1"}}]"#
+            }
+            "/volumes" => {
+                r#"{"Volumes":[{"Name":"data","Driver":"local","Mountpoint":"/v","Scope":"local","Labels":null,"Options":null},
+                    {"Name":"chaos-r1-kept","Driver":"local","Mountpoint":"/v","Scope":"local","Labels":{"io.kafka-chaos.run":"r1",
+                     "io.kafka-chaos.keep":"true"},"Options":null}]}"#
+            }
+            _ => return None,
+        };
+        Some(("200 OK", body.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn what_has_no_label_of_ours_is_not_seen() {
+        let engine = FakeEngine::start(unfiltered);
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        let runs = all(&daemon).await.unwrap();
+        assert_eq!(runs.keys().collect::<Vec<_>>(), ["r1"]);
+        let run = &runs["r1"];
+        let names: Vec<&str> = run.containers.iter().map(|container| container.name.as_str()).collect();
+        assert_eq!(names, ["chaos-r1-1", "chaos-r1-2"]);
+        assert_eq!(run.networks.iter().map(|network| network.id.as_str()).collect::<Vec<_>>(), ["n2"]);
+        assert_eq!(run.volumes.iter().map(|volume| volume.id.as_str()).collect::<Vec<_>>(), ["chaos-r1-kept"]);
+        assert_eq!(run.ports(), [20_001, 20_003, 20_004], "a stopped node will want its ports again");
+        assert!(run.is_kept());
+        assert_eq!(of_run(&daemon, "other").await.unwrap(), RunObjects::default());
+    }
+}

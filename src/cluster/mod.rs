@@ -13,6 +13,8 @@
 pub mod daemon;
 pub mod docker;
 mod error;
+#[cfg(test)]
+mod fake;
 pub mod image;
 pub mod inventory;
 pub mod janitor;

@@ -209,13 +209,15 @@ impl Run<'_> {
             // What failed is in the facts, and with them in the verdict.
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
+        let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), self.watched.clone(), self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
         let load =
             Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
-        let seen = brokers::watch(Arc::<DockerCluster>::clone(cluster), self.watched.clone(), self.clock.clone(), load.facts.clone());
         let outcome = load.run(steps).await;
-        drop(seen);
         watch.finish().await;
+        looking.abort();
+        // Waited for, so that no fact of it comes after the last one.
+        let _ = looking.await;
         step_facts.cancel_open(self.clock.now());
         for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());

@@ -42,6 +42,8 @@ impl Narrator {
                 let line = format!("step {step}: {} done in {}", known.what, seconds(time_us - known.requested_us));
                 Some((Tone::Step, at(time_us, &line)))
             }
+            // A wait for a time is over when it is done: there is nothing to be seen.
+            Fact::StepObserved { detail, .. } if detail.is_empty() => None,
             Fact::StepObserved { step, detail } => {
                 let known = self.steps.get(step)?;
                 let after = known.acknowledged_us.map_or(String::new(), |done| format!(", {} after it was done", seconds(time_us - done)));

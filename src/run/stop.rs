@@ -104,10 +104,15 @@ impl Stop {
         Ok(())
     }
 
-    /// Makes every panic of the process a request to stop: a task that panics must not be missed by a run that goes on without it.
+    /// Makes every panic of the process a request to stop: a task that panics must not be missed by a run that goes on without it. The
+    /// hook before it is called as well.
     pub fn catch_panics(&self) {
         let stop = self.clone();
-        std::panic::set_hook(Box::new(move |info| stop.panicked(info)));
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            stop.panicked(info);
+            before(info);
+        }));
     }
 
     fn panicked(&self, info: &PanicHookInfo<'_>) {
@@ -115,7 +120,6 @@ impl Stop {
         let said = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let said = said.unwrap_or("a panic without words");
         let place = info.location().map(|location| format!(" ({}:{})", location.file(), location.line())).unwrap_or_default();
-        tracing::error!("panic: {said}{place}");
         // Never a hurry: an ordinary end must not be cut short by a panic on the way.
         if self.0.cause.set(StopCause::Panic(format!("{said}{place}"))).is_ok() {
             self.0.stop.cancel();
@@ -137,5 +141,17 @@ mod tests {
         stop.request(StopCause::Signal("SIGTERM"));
         stop.hurried().await;
         assert_eq!(stop.cause(), Some(&StopCause::Signal("SIGINT")));
+    }
+
+    #[test]
+    fn a_panic_anywhere_is_a_request_to_stop() {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let stop = Stop::default();
+        stop.catch_panics();
+        std::thread::spawn(|| panic!("the task is gone")).join().unwrap_err();
+        std::panic::set_hook(before);
+        let Some(StopCause::Panic(text)) = stop.cause() else { panic!("{:?}", stop.cause()) };
+        assert!(text.starts_with("the task is gone (src/run/stop.rs:"), "{text}");
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn text(group: &LiveGroup, painter: Painter) -> String {
     text.push_str(&format!(", {} in flight, {} metadata/s", grouped(group.in_flight), group.metadata_requests));
     if group.stalled_pairs > 0 {
         let tenths = (group.stalled_max_ms + 50) / 100;
-        let part = format!("  STALLED: {} partitions, {}.{} s", grouped(group.stalled_pairs), tenths / 10, tenths % 10);
+        let part = format!("  STALLED: {} pairs, {}.{} s", grouped(group.stalled_pairs), tenths / 10, tenths % 10);
         text.push_str(&painter.paint(Tone::Warning, &part));
     }
     text
@@ -43,7 +43,6 @@ fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::fact::Totals;
 
     #[test]
     fn thousands_are_set_apart() {
@@ -55,7 +54,7 @@ mod tests {
     #[test]
     fn a_line_names_trouble_only_when_there_is_some() {
         let mut group = LiveGroup::default();
-        group.totals = Totals { due: 1_200, sent: 1_200, ok: 1_190, ..Totals::default() };
+        (group.totals.sent, group.totals.ok) = (1_200, 1_190);
         group.in_flight = 10;
         group.metadata_requests = 3;
         let painter = Painter { enabled: false };
@@ -66,7 +65,7 @@ mod tests {
         group.stalled_max_ms = 9_130;
         assert_eq!(
             text(&group, painter),
-            "sent 1,200, ok 1,190, 4 failed, 1 indeterminate, 10 in flight, 3 metadata/s  STALLED: 300 partitions, 9.1 s"
+            "sent 1,200, ok 1,190, 4 failed, 1 indeterminate, 10 in flight, 3 metadata/s  STALLED: 300 pairs, 9.1 s"
         );
     }
 }

@@ -41,7 +41,7 @@ impl<W: Write + Debug + Send> Draw for Plain<W> {
 
     fn phase(&mut self, name: &'static str, length: Option<Duration>) {
         match length {
-            Some(length) => self.line(Tone::Plain, &format!("{name}: {} s", length.as_secs_f64())),
+            Some(length) => self.line(Tone::Plain, &format!("{name}: {:.0} s", length.as_secs_f64())),
             None => self.line(Tone::Plain, name),
         }
     }

@@ -1,12 +1,8 @@
 //! The program from outside, without a cluster: help, arguments, exit codes, and environments that do not allow a run.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
-fn chaos(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
-    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).env("NO_COLOR", "1");
-    command
-}
+use crate::program::chaos;
 
 fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))

@@ -7,9 +7,14 @@
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
 mod cluster;
+mod command_line;
+mod documents;
 mod plan_check;
 mod plan_command;
 mod plan_docs;
 mod plan_files;
+mod producer_config;
+mod program;
+mod runs;
 mod structure;
 mod support;

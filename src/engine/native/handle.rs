@@ -115,7 +115,7 @@ async fn tell_seconds<M: MakeClient>(
 fn fail_what_is_blocked<M: MakeClient>(group: &Group<M>) {
     let now = group.clock.now();
     for sender in group.senders.iter() {
-        let Some((due, topic)) = sender.blocked() else { continue };
+        let Some((due, topic, _)) = sender.blocked() else { continue };
         let tag = RecordTag { mark: mark::pack(sender.slot, due), sent_at: due };
         let text = "Producer closed while send in progress".to_owned();
         let failure = Failure { kind: "KafkaException".to_owned(), code: None, text };

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::clock::Moment;
 use crate::engine::native::client::{Client, MakeClient};
 use crate::engine::native::group::{Group, Made, Stop};
 use crate::engine::recorder::{SenderProgress, mark};
 use crate::ids::{ProducerIndex, TopicName};
-use crate::kafka::event::{Failure, RecordTag};
+use crate::kafka::event::{BlockedOn, Failure, RecordTag};
 use crate::kafka::net::producer::{Record, TrySendError};
 use crate::load::arrivals::DueTimes;
 use crate::load::keys::Keys;
@@ -104,9 +105,10 @@ impl<M: MakeClient> Sender<M> {
             }
             due_times.advance();
             self.lateness.note(now.since(due));
-            if !self.hand_over(now, due) {
+            if let Some(on) = self.hand_over(now, due) {
+                self.lateness.tell(&self.group);
                 self.lateness.fell_behind();
-                self.wait_for_room(now, due).await;
+                self.wait_for_room(on, now, due).await;
                 break;
             }
         }
@@ -121,8 +123,8 @@ impl<M: MakeClient> Sender<M> {
                 return;
             }
             for _ in 0..RECORDS_PER_LOOK {
-                if !self.hand_over(now, now) {
-                    self.wait_for_room(now, now).await;
+                if let Some(on) = self.hand_over(now, now) {
+                    self.wait_for_room(on, now, now).await;
                     break;
                 }
             }
@@ -133,18 +135,17 @@ impl<M: MakeClient> Sender<M> {
         }
     }
 
-    /// Sends, waits for the outcome, sends the next. A record is due when it is sent.
+    /// Sends, waits for the outcome, sends the next; `send` itself and the outcome may take `wait` together. A record is due when it is sent.
     async fn run_closed(&mut self, wait: Duration, every: Duration) {
         let mut due = self.group.clock.now();
         while !self.is_over(due) {
             let sent_at = due;
             let tag = RecordTag { mark: mark::pack(self.progress.slot, due), sent_at };
+            let give_up_at = self.group.clock.instant_of(sent_at + wait);
             let known = self.made.recorder.begin_wait(tag.mark);
-            if !self.hand_over(sent_at, due) {
-                self.wait_for_room(sent_at, due).await;
+            if let Some(on) = self.hand_over(sent_at, due) {
+                self.wait_for_room_until(give_up_at, on, tag, wait).await;
             }
-            // Like `future.get(wait)`: the time that `send` itself took does not count.
-            let give_up_at = self.group.clock.instant_of(self.group.clock.now() + wait);
             while let Some(known) = known.as_ref().filter(|_| self.made.recorder.is_waiting(tag.mark)) {
                 if tokio::time::timeout_at(give_up_at, known.notified()).await.is_err() {
                     self.made.recorder.give_up(self.group.clock.now(), tag);
@@ -168,34 +169,49 @@ impl<M: MakeClient> Sender<M> {
         stop.give_up || due >= stop.end
     }
 
-    /// Hands the next record to the client; `false`: it would have to wait.
-    fn hand_over(&mut self, now: Moment, due: Moment) -> bool {
+    /// Hands the next record to the client; `Some`: it would have to wait.
+    fn hand_over(&mut self, now: Moment, due: Moment) -> Option<BlockedOn> {
         self.progress.hand_over();
         let topics = &self.group.spec.topics;
         let (topic, record) = self.content.record(topics, now, due);
         match self.made.client.try_send(now, &record) {
             Ok(()) => {}
-            Err(TrySendError::WouldBlock(_)) => return false,
+            Err(TrySendError::WouldBlock(on)) => return Some(on),
             Err(TrySendError::Failed(failure)) => {
                 let tag = RecordTag { mark: record.mark, sent_at: now };
                 self.made.recorder.not_appended(now, topic, tag, &failure);
             }
         }
         self.content.next();
-        true
+        None
     }
 
-    /// Hands over the record that had to wait, when the client takes it.
-    async fn wait_for_room(&mut self, sent_at: Moment, due: Moment) {
+    /// Hands over the record that has to wait, when the client takes it.
+    async fn wait_for_room(&mut self, on: BlockedOn, sent_at: Moment, due: Moment) {
         let topics = &self.group.spec.topics;
         let (topic, record) = self.content.record(topics, sent_at, due);
-        self.progress.block(due, topic);
+        self.progress.block(due, topic, on);
         let result: Result<(), Failure> = self.made.client.send(&record).await;
         self.progress.unblock();
         if let Err(failure) = result {
             let tag = RecordTag { mark: record.mark, sent_at };
             self.made.recorder.not_appended(self.group.clock.now(), topic, tag, &failure);
         }
+        self.content.next();
+    }
+
+    /// The same, but the record is taken back at `give_up_at`: it never got into the client then.
+    async fn wait_for_room_until(&mut self, give_up_at: Instant, on: BlockedOn, tag: RecordTag, wait: Duration) {
+        let (sent_at, due) = (tag.sent_at, mark::due(tag.mark));
+        let topic = self.content.topic_index(&self.group.spec.topics);
+        if tokio::time::timeout_at(give_up_at, self.wait_for_room(on, sent_at, due)).await.is_ok() {
+            return;
+        }
+        self.progress.unblock();
+        let now = self.group.clock.now();
+        let text = format!("not taken by the client within {} s", wait.as_secs_f64());
+        let failure = Failure { kind: "TimeoutException".to_owned(), code: None, text };
+        self.made.recorder.taken_back(now, on, topic, tag, &failure);
         self.content.next();
     }
 }
@@ -228,7 +244,7 @@ impl Content {
     /// The present record and its topic's place: topics take turns.
     fn record<'a>(&'a mut self, topics: &'a [TopicName], now: Moment, due: Moment) -> (usize, Record<'a>) {
         let count = topics.len().max(1) as u64;
-        let topic = (self.sequence % count) as usize;
+        let topic = self.topic_index(topics);
         let record = Record {
             topic: &topics[topic],
             partition: None,
@@ -238,6 +254,11 @@ impl Content {
             mark: mark::pack(self.slot, due),
         };
         (topic, record)
+    }
+
+    /// The present record's topic, as its place in the list.
+    fn topic_index(&self, topics: &[TopicName]) -> usize {
+        (self.sequence % topics.len().max(1) as u64) as usize
     }
 
     /// Goes on to the next record.

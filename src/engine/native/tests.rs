@@ -193,7 +193,7 @@ impl Rig {
             worker: 0,
             generator: Arc::new(Generator::new()),
         };
-        let handle = start_group(spec, &context, fakes, Vec::new());
+        let handle = start_group(spec, &context, fakes);
         Self { clock, handle, source, moods, made, values, closed, start }
     }
 
@@ -347,6 +347,26 @@ async fn a_closed_loop_gives_a_record_up_once_per_wait_and_counts_it_once() {
     assert_eq!(totals.due, totals.sent);
     assert_eq!(told.errors(), BTreeMap::from([("indeterminate".to_owned(), 3), ("late_ok".to_owned(), 3)]));
     assert_eq!(told.gaps(), [(0, 0, 1_100, Some(14_500))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_loop_takes_a_record_back_that_its_client_does_not_take() {
+    let mut group = spec(Load::Closed { wait: Duration::from_secs(4), every: Duration::from_millis(100) });
+    group.count = 1;
+    let rig = Rig::start(&group);
+    rig.until(2_050).await;
+    rig.moods[0].send_replace(Mood::Blocks);
+    rig.until(12_000).await;
+    rig.moods[0].send_replace(Mood::Serves);
+    rig.until(13_050).await;
+    let told = rig.finish(Duration::from_secs(5)).await;
+    // Tried at 2,100, 6,100 and 10,100 ms; the third is taken at 12,000.
+    let totals = told.totals[0];
+    assert_eq!((totals.failed, totals.indeterminate), (2, 0));
+    assert_eq!(told.errors(), BTreeMap::from([("failed".to_owned(), 2)]));
+    assert_eq!(told.gaps(), [(0, NO_PARTITION.0, 1_100, Some(11_003)), (0, 0, 9_100, Some(11_003))]);
+    let blocked: u64 = told.seconds.iter().map(|second| second.blocked_metadata).sum();
+    assert!(blocked >= 10, "blocked in each of ten seconds: {blocked}");
 }
 
 #[tokio::test(start_paused = true)]

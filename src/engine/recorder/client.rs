@@ -16,7 +16,7 @@ use crate::engine::recorder::pair::{Pair, PairFact};
 use crate::engine::recorder::sender::{NO_PARTITION, SenderState};
 use crate::engine::recorder::{GroupRecorder, lock, mark};
 use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
-use crate::kafka::event::{BatchDelivery, ClientEvent, ClientObserver, Failure, Outcome, RecordTag};
+use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, Outcome, RecordTag};
 use crate::record::fact::{Fact, Totals};
 
 /// A record whose oldest outcome is due for longer than this is stalled.
@@ -84,6 +84,12 @@ impl ClientRecorder {
             record_latencies(&mut self.group.shards.mine(), at, Fate::Failed, &[record]);
         }
         lock(&self.group.record_errors).enter(at, "failed", failure, 1);
+    }
+
+    /// A record was taken back from a `send` that waited, which says nothing any more of its wait.
+    pub(crate) fn taken_back(&self, at: Moment, on: BlockedOn, topic: usize, record: RecordTag, failure: &Failure) {
+        self.event(at, &ClientEvent::Blocked { on, took: at.since(record.sent_at), satisfied: false });
+        self.not_appended(at, topic, record, failure);
     }
 
     /// A closed loop's sender will wait for this record's outcome; what wakes it.

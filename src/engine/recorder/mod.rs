@@ -22,6 +22,7 @@ use crate::clock::Moment;
 use crate::engine::recorder::errors::{BatchErrorBook, RecordErrorBook};
 use crate::engine::recorder::figures::Shards;
 use crate::ids::{ProducerIndex, TopicName};
+use crate::kafka::event::BlockedOn;
 use crate::plan::model::{Load, ProducerGroup};
 use crate::record::sink::FactSink;
 
@@ -81,7 +82,7 @@ pub(crate) struct SenderProgress {
     sent: AtomicU64,
     /// Due time of the record whose `send` waits; 0: none does.
     blocked_due: AtomicU64,
-    /// Its topic, as the position in the group's list.
+    /// Its topic, as the position in the group's list, and in the lowest bit whether it waits for memory.
     blocked_topic: AtomicU64,
 }
 
@@ -103,8 +104,8 @@ impl SenderProgress {
     }
 
     /// The `send` of the record that was due then has to wait.
-    pub(crate) fn block(&self, due: Moment, topic: usize) {
-        self.blocked_topic.store(topic as u64, Ordering::Relaxed);
+    pub(crate) fn block(&self, due: Moment, topic: usize, on: BlockedOn) {
+        self.blocked_topic.store((topic as u64) << 1 | u64::from(on == BlockedOn::Memory), Ordering::Relaxed);
         self.blocked_due.store(due.0, Ordering::Release);
     }
 
@@ -113,9 +114,11 @@ impl SenderProgress {
         self.blocked_due.store(0, Ordering::Release);
     }
 
-    /// Due time and topic of the record whose `send` waits.
-    pub(crate) fn blocked(&self) -> Option<(Moment, usize)> {
+    /// Due time and topic of the record whose `send` waits, and for what it began to wait.
+    pub(crate) fn blocked(&self) -> Option<(Moment, usize, BlockedOn)> {
         let due = self.blocked_due.load(Ordering::Acquire);
-        (due != 0).then(|| (Moment(due), self.blocked_topic.load(Ordering::Relaxed) as usize))
+        let topic = self.blocked_topic.load(Ordering::Relaxed);
+        let on = if topic & 1 == 1 { BlockedOn::Memory } else { BlockedOn::Metadata };
+        (due != 0).then_some((Moment(due), (topic >> 1) as usize, on))
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::recorder::client::{ClientRecorder, Unserved};
 use crate::engine::recorder::figures::Figures;
 use crate::engine::recorder::sender::NO_PARTITION;
 use crate::engine::recorder::{GroupRecorder, SenderProgress, lock};
+use crate::kafka::event::BlockedOn;
 use crate::load::arrivals::DueTimes;
 use crate::record::fact::{Fact, GroupSecond, Totals};
 
@@ -135,11 +136,12 @@ impl SecondTeller {
             let mut waiting = client.figures.waiting.clone();
             let first = self.senders.partition_point(|sender| sender.client < client.index);
             for sender in self.senders[first..].iter().take_while(|sender| sender.client == client.index) {
-                let Some((due, topic)) = sender.blocked() else { continue };
+                let Some((due, topic, on)) = sender.blocked() else { continue };
                 waiting.push(Unserved { slot: sender.slot as usize, topic, partition: NO_PARTITION, due });
-                // The client does not say what a send waits for until it is through; without its topic it can only be metadata.
+                // One `send` may wait for metadata first and for memory then; it tells when it is through.
                 let has_topic = client.figures.cached.get(topic).is_some_and(|partitions| *partitions > 0);
-                *(if has_topic { &mut told.blocked_memory } else { &mut told.blocked_metadata }) += 1;
+                let on_memory = on == BlockedOn::Memory || has_topic;
+                *(if on_memory { &mut told.blocked_memory } else { &mut told.blocked_metadata }) += 1;
             }
             let stalled = client.recorder.stalled(now, &waiting);
             told.stalled_pairs += stalled.pairs;

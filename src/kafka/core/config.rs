@@ -1,7 +1,7 @@
 //! The producer's configuration, under the Java producer's names and with its defaults (4.3.0).
 //!
-//! Source: `ProducerConfig`, `CommonClientConfigs`. A key that this client knows but does not act on yet is kept as a warning; a key that
-//! nobody knows is an error.
+//! Source: `ProducerConfig`, `CommonClientConfigs`. Keys that this client does not act on are listed, never dropped in silence. Not here: which
+//! of those exist at all, and hints for people; the plan language has both.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -85,8 +85,8 @@ pub struct ProducerConfig {
     pub in_flight_max: usize,
     /// `partitioner.ignore.keys`
     pub ignore_keys: bool,
-    /// Remarks on keys that have no effect.
-    pub warnings: Vec<String>,
+    /// Keys that were given and have no effect.
+    pub unused: Vec<String>,
 }
 
 impl Default for ProducerConfig {
@@ -114,7 +114,7 @@ impl Default for ProducerConfig {
             rebootstrap_trigger: Duration::from_secs(300),
             in_flight_max: 5,
             ignore_keys: false,
-            warnings: Vec::new(),
+            unused: Vec::new(),
         }
     }
 }
@@ -123,9 +123,6 @@ impl Default for ProducerConfig {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Nobody knows this key.
-    #[error("unknown producer property `{0}`")]
-    UnknownKey(String),
     /// Its value is not one of those allowed.
     #[error("`{key}` is `{value}`, but must be {expected}")]
     BadValue {
@@ -140,22 +137,6 @@ pub enum ConfigError {
     #[error("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")]
     DeliveryTimeoutTooShort,
 }
-
-/// Keys that the Java producer knows and that have no effect here, with the value that describes what this client does.
-const WITHOUT_EFFECT: [(&str, &str); 12] = [
-    ("enable.idempotence", "false"),
-    ("compression.type", "none"),
-    ("partitioner.adaptive.partitioning.enable", "false"),
-    ("partitioner.availability.timeout.ms", "0"),
-    ("send.buffer.bytes", ""),
-    ("receive.buffer.bytes", ""),
-    ("client.dns.lookup", "use_all_dns_ips"),
-    ("enable.metrics.push", "false"),
-    ("compression.gzip.level", ""),
-    ("compression.lz4.level", ""),
-    ("compression.zstd.level", ""),
-    ("security.protocol", "PLAINTEXT"),
-];
 
 impl ProducerConfig {
     /// Reads properties.
@@ -222,17 +203,7 @@ impl ProducerConfig {
             "metadata.recovery.rebootstrap.trigger.ms" => self.rebootstrap_trigger = millis(key, value)?,
             "max.in.flight.requests.per.connection" => self.in_flight_max = at_least_one(key, value)?,
             "partitioner.ignore.keys" => self.ignore_keys = boolean(key, value)?,
-            _ => return self.set_without_effect(key, value),
-        }
-        Ok(())
-    }
-
-    fn set_without_effect(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let Some((_, harmless)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == key) else {
-            return Err(ConfigError::UnknownKey(key.to_owned()));
-        };
-        if value != *harmless {
-            self.warnings.push(format!("`{key} = {value}` has no effect: this producer does not honour it yet"));
+            _ => self.unused.push(key.to_owned()),
         }
         Ok(())
     }
@@ -284,10 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_effect_warn_and_unknown_keys_are_errors() {
-        assert_eq!(read(&[("compression.type", "zstd")]).unwrap().warnings.len(), 1);
-        assert!(read(&[("compression.type", "none"), ("enable.idempotence", "false")]).unwrap().warnings.is_empty());
-        assert!(matches!(read(&[("linger", "5")]), Err(ConfigError::UnknownKey(_))));
+    fn keys_without_effect_are_listed_and_bad_values_refused() {
+        assert_eq!(read(&[("compression.type", "zstd"), ("linger.ms", "1")]).unwrap().unused, ["compression.type"]);
         assert!(matches!(read(&[("acks", "2")]), Err(ConfigError::BadValue { .. })));
     }
 }

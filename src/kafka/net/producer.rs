@@ -62,10 +62,24 @@ pub struct ClientView {
     pub unserved: Vec<(TopicName, PartitionIndex, u64, usize)>,
 }
 
-/// A handle to a producer; clones share the client.
+/// A handle to a producer; clones share the client. Without a [`Producer::close`], the client ends with its last handle, and what it still
+/// holds fails.
 #[derive(Clone, Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
+    _last_handle: Arc<LastHandle>,
+}
+
+/// Ends the client when the last handle goes.
+#[derive(Debug)]
+struct LastHandle(Arc<Shared>);
+
+impl Drop for LastHandle {
+    fn drop(&mut self) {
+        if !self.0.closing.is_cancelled() {
+            self.0.begin_close(Duration::ZERO);
+        }
+    }
 }
 
 impl Producer {
@@ -96,7 +110,8 @@ impl Producer {
         let core = ProducerCore::new(config, bootstrap, client_id, seed);
         let shared = Arc::new(Shared::new(core, clock, observer));
         tokio::spawn(Driver::new(Arc::clone(&shared), connector).run());
-        Self { shared }
+        let last_handle = Arc::new(LastHandle(Arc::clone(&shared)));
+        Self { shared, _last_handle: last_handle }
     }
 
     /// Appends a record if that needs no waiting.

@@ -25,6 +25,9 @@ use crate::ui::Screen;
 /// Bound on closing the groups when the run is to end at once.
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
+/// What is left of the drain when the run is to end at once.
+const DRAIN_CUT_MAX: Duration = Duration::from_secs(1);
+
 /// A group with the engine that makes its load.
 pub(super) type GroupWithEngine<'a> = (&'a ProducerGroup, Arc<dyn Engine>);
 
@@ -70,13 +73,16 @@ impl Load<'_> {
                 Phase::Warmup | Phase::Steady | Phase::Steps => {}
             }
         }
-        if !handles.is_empty() {
+        let bound = if !handles.is_empty() {
             drain = finish(handles, Duration::ZERO);
-        } else if self.stop.cause().is_none() {
+            CLOSE_MAX
+        } else if self.stop.cause().is_some() {
+            DRAIN_CUT_MAX
+        } else {
             return Ok(());
-        }
+        };
         tokio::select! {
-            _ = timeout(CLOSE_MAX, drain) => {}
+            _ = timeout(bound, drain) => {}
             () = self.stop.hurried() => {}
         }
         Ok(())
@@ -94,7 +100,10 @@ impl Load<'_> {
     fn tell(&self, phase: Phase) {
         let now = self.clock.now();
         self.facts.emit(now, Fact::PhaseStarted { phase });
-        let length = self.phases.until().map(|until| until.since(now));
+        let length = match phase {
+            Phase::Drain => Some(DRAIN_MAX),
+            _ => self.phases.until().map(|until| until.since(now)),
+        };
         if phase != Phase::End {
             self.screen.phase(name_of(phase), length);
         }

@@ -1,0 +1,28 @@
+//! The plan's list of producer properties and the producer itself agree on what has an effect.
+
+use std::collections::BTreeMap;
+
+use kafka_chaos::kafka::core::config::ProducerConfig;
+use kafka_chaos::plan::producer_config::{Support, Value, settings};
+
+/// A value that the plan's check takes for such a property.
+fn sample(value: Value) -> String {
+    match value {
+        Value::Whole { min, max } => 200_000_i64.clamp(min, max).to_string(),
+        Value::Number => "0.5".to_owned(),
+        Value::Truth => "true".to_owned(),
+        Value::Word { words, .. } => words[0].to_owned(),
+        Value::Text => "text".to_owned(),
+    }
+}
+
+#[test]
+fn what_the_plan_calls_honoured_has_an_effect_and_nothing_else_has() {
+    for setting in settings() {
+        let value = sample(setting.value);
+        let given = BTreeMap::from([(setting.name.to_owned(), value.clone())]);
+        let config = ProducerConfig::from_properties(&given).unwrap_or_else(|error| panic!("{} = {value}: {error}", setting.name));
+        let is_honoured = setting.support == Support::Honoured;
+        assert_eq!(config.unused.is_empty(), is_honoured, "{}", setting.name);
+    }
+}
