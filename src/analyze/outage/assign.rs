@@ -3,7 +3,8 @@
 use super::{Stretch, Stretches};
 use crate::analyze::window::StepWindow;
 
-/// A record that was due so long before a step may be the first that the step cut off; the group's usual response time comes on top.
+/// A record that was due so long before a step may be the first that the step cut off; the group's usual response time
+/// (at most half a second of it) comes on top.
 const SLACK_US: i64 = 50_000;
 
 /// What outages of a group are measured by.
@@ -22,7 +23,7 @@ impl GroupBasis {
     }
 
     fn slack_us(self) -> i64 {
-        self.p99_us + SLACK_US
+        self.p99_us.min(super::ABOVE_BASELINE_US) + SLACK_US
     }
 }
 
