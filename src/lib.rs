@@ -13,6 +13,7 @@
 //! | [`fault`] | steps as values: inject, confirm from outside, heal |
 //! | [`load`] | due times, keys and payloads (pure) |
 //! | [`engine`] | which client makes a group's load, and its figures |
+//! | [`probe`] | asks brokers what they believe, each for itself |
 //! | [`record`] | facts, histograms, the run's folder and files |
 //! | [`analyze`] | incremental folds over facts: outages, counts, verdict |
 //! | [`report`] | what a person reads at the end |
@@ -30,6 +31,7 @@ pub mod ids;
 pub mod kafka;
 pub mod load;
 pub mod plan;
+pub mod probe;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -71,6 +71,20 @@ pub enum NodeState {
     Absent,
 }
 
+/// What a node has used so far; `None` where nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeUsage {
+    /// CPU time since the node was started.
+    pub cpu_us_total: Option<u64>,
+    /// Resident memory of its process; where only the container engine can tell, that of its control group without file pages that
+    /// could be dropped at once.
+    pub memory_bytes: Option<u64>,
+    /// Bytes received since the cluster was made.
+    pub rx_bytes_total: Option<u64>,
+    /// Bytes sent since the cluster was made.
+    pub tx_bytes_total: Option<u64>,
+}
+
 /// A cluster whose nodes can be hurt and healed one by one. Every action returns when the engine has acknowledged it; whether it took
 /// effect is asked with [`Cluster::state`].
 pub trait Cluster: Debug + Send + Sync {
@@ -88,6 +102,8 @@ pub trait Cluster: Debug + Send + Sync {
     fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// What the engine says of a node now.
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
+    /// What a node has used so far.
+    fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>>;
     /// A node's log (standard output and error) since its container was made.
     fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>>;
 }

@@ -7,6 +7,8 @@ pub mod generator;
 pub mod native;
 mod recorder;
 
+pub(crate) use recorder::second::{second_end, second_of};
+
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::cluster::{Cluster, ClusterError, Node, NodeState};
+use crate::cluster::{Cluster, ClusterError, Node, NodeState, NodeUsage};
 use crate::ids::BrokerId;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
 
@@ -123,6 +123,10 @@ impl Cluster for FakeCluster {
             Some(Up::Exited(code)) => NodeState::Exited { code: *code },
         };
         Box::pin(async move { Ok(state) })
+    }
+
+    fn usage(&self, _node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {
+        Box::pin(async { Ok(NodeUsage::default()) })
     }
 
     fn logs(&self, _node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
+use crate::record::broker::BrokerSecond;
 
 /// A fact with its time and the process that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -319,6 +320,8 @@ pub enum Fact {
     },
     /// The load generator's own health in one second.
     Generator(Box<GeneratorSecond>),
+    /// What was seen of one node in one second.
+    Broker(Box<BrokerSecond>),
     /// Facts that did not fit into the stream's bound.
     FactsLost {
         /// How many.

@@ -7,6 +7,7 @@
 //!
 //! Not here: what the facts mean (`analyze`), and when the files that need that meaning are written (`report`).
 
+pub mod broker;
 pub mod error;
 pub mod fact;
 pub mod files;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
+use crate::record::broker::BrokerSecond;
 use crate::record::fact::{Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RunStarted, Stamped, StepOutcome, Totals};
 use crate::record::histogram::LatencyHistogram;
 
@@ -168,6 +169,13 @@ impl Sample {
             self = self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)));
         }
         self
+    }
+
+    /// A node of which nothing could be learnt, unless `change` says otherwise.
+    pub(crate) fn broker(self, node: i32, second: i64, change: impl FnOnce(&mut BrokerSecond)) -> Self {
+        let mut seen = BrokerSecond { second, node: BrokerId(node), state: None, usage: None, led: None };
+        change(&mut seen);
+        self.at((second + 1) * 1000, Fact::Broker(Box::new(seen)))
     }
 
     pub(crate) fn request(self, group: &str, producer: u32, reason: &str, at_ms: i64) -> Self {

@@ -173,7 +173,17 @@ mod tests {
         let names: Vec<String> = texts(&first).into_keys().collect();
         assert_eq!(
             names,
-            ["errors.csv", "facts.jsonl", "latency.hlog", "metadata.csv", "recovery.csv", "run.json", "seconds.csv", "steps.csv"]
+            [
+                "brokers.csv",
+                "errors.csv",
+                "facts.jsonl",
+                "latency.hlog",
+                "metadata.csv",
+                "recovery.csv",
+                "run.json",
+                "seconds.csv",
+                "steps.csv"
+            ]
         );
         assert_eq!(texts(&first), texts(&second));
     }

@@ -18,7 +18,7 @@ use super::load::{GroupWithEngine, Load};
 use super::phases::Phases;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
-use super::{RunError, started, topics};
+use super::{RunError, brokers, started, topics};
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
 use crate::engine::EngineContext;
@@ -26,6 +26,7 @@ use crate::engine::generator::Generator;
 use crate::fault::{Guards, StepRunner};
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;
+use crate::probe::WatchedTopic;
 use crate::record::fact::Fact;
 use crate::record::folder::RunFolder;
 use crate::record::sink::{self, FactSink};
@@ -72,7 +73,9 @@ pub struct Ended {
 /// The environment or the plan does not allow it, or results could not be written. What was measured until then is in the folder.
 pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop) -> Result<Ended, RunError> {
     let (groups, mut warnings) = started::groups(&request.plan)?;
+    let (watched, left_out) = brokers::watched(&request.plan);
     warnings.splice(0..0, request.warnings.iter().cloned());
+    warnings.extend(left_out);
     for warning in &warnings {
         screen.note(Tone::Warning, warning);
     }
@@ -81,7 +84,7 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
         None => RunFolder::create("results".as_ref(), clock.wall_time_of(clock.now()), &request.plan.name)?,
     };
     stop.catch_panics();
-    let run = Run { request, screen, clock, stop, groups, warnings, folder, id: RunId::fresh(clock) };
+    let run = Run { request, screen, clock, stop, groups, warnings, watched, folder, id: RunId::fresh(clock) };
     let outcome = run.carry_out().await;
     if outcome.is_err() {
         // Only an empty folder can be removed like this: nothing was measured, so there is nothing to keep.
@@ -98,6 +101,8 @@ struct Run<'a> {
     stop: &'a Stop,
     groups: Vec<GroupWithEngine<'a>>,
     warnings: Vec<String>,
+    /// What brokers are asked about once a second.
+    watched: Vec<WatchedTopic>,
     folder: RunFolder,
     id: RunId,
 }
@@ -209,11 +214,15 @@ impl Run<'_> {
             // What failed is in the facts, and with them in the verdict.
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
+        let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), self.watched.clone(), self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
         let load =
             Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
         let outcome = load.run(steps).await;
         watch.finish().await;
+        looking.abort();
+        // Waited for, so that no fact of it comes after the last one.
+        let _ = looking.await;
         step_facts.cancel_open(self.clock.now());
         for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());

@@ -4,11 +4,13 @@
 //! cli -> conductor -> load (phases, groups) -> engines
 //!            |   \-> steps -> fault
 //!            |-> topics, started, machine              before the load
+//!            |-> brokers -> cluster, probe             once a second
 //!            \-> intake (a thread): files, analysis, screen (narrate)
 //! ```
 //!
 //! Not here: how a step is done (`fault`), how records are made (`engine`), what facts mean (`analyze`). Called by `cli`.
 
+mod brokers;
 mod conductor;
 mod error;
 mod intake;

@@ -2,7 +2,7 @@
 //!
 //! Each run is used for several statements, because a cluster takes ten seconds to start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -71,6 +71,8 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let due = totals["due"].as_u64().unwrap();
     assert!((200 * 18..200 * 60).contains(&due), "200 records are due per second, for 18 s and the steps: {due}");
 
+    assert_eq!(nodes_down(&results), BTreeSet::from(["2".to_owned()]), "brokers.csv");
+
     let kill = results.rows("steps.csv").into_iter().find(|row| row["action"] == "kill").unwrap();
     assert_eq!((kill["resolved_node"].as_str(), kill["outcome"].as_str()), ("2", "done"));
     let outages = outages_of(&results, &kill["step"]);
@@ -91,6 +93,18 @@ async fn a_kill_is_measured_and_every_count_agrees() {
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
     assert_eq!(left_since(&before), [""; 0]);
+}
+
+/// Nodes that were seen down, without figures; those that were up have some.
+fn nodes_down(results: &Results) -> BTreeSet<String> {
+    let rows = results.rows("brokers.csv");
+    let (down, up): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row["state"] == "exited");
+    assert!(down.iter().all(|row| row["memory_bytes"].is_empty() && row["leaders"].is_empty()), "{down:?}");
+    for (column, least) in [("memory_bytes", 50_000_000), ("network_rx_bytes", 1_000), ("leaders", 2), ("log_end_offset_sum", 100)] {
+        let most = up.iter().filter_map(|row| row[column].parse::<u64>().ok()).max();
+        assert!(most >= Some(least), "{column}: {most:?}");
+    }
+    down.into_iter().map(|mut row| row.remove("node").unwrap()).collect()
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A cluster in containers of the local engine.
 //!
-//! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed; here is
-//! what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
+//! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed,
+//! `usage` what they use; here is what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
 //!
 //! ```text
 //! let cluster = DockerCluster::up(..).await?;      // cancelled or failed: leaves nothing
@@ -13,7 +13,9 @@
 mod attach;
 mod container;
 mod logs;
+mod process;
 mod up;
+mod usage;
 
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ use futures_util::future::BoxFuture;
 
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, LastResort, Leash};
-use super::{Cluster, ClusterError, Node, NodeState, RunId};
+use super::{Cluster, ClusterError, Node, NodeState, NodeUsage, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
@@ -196,6 +198,10 @@ impl Cluster for DockerCluster {
             })
         }
         .boxed()
+    }
+
+    fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {
+        self.read_usage(node).boxed()
     }
 
     fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {

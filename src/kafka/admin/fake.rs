@@ -15,11 +15,13 @@ use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
 use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::describe_quorum_response::{PartitionData, ReplicaState, TopicData};
+use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
 use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest,
     CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
-    DescribeQuorumRequest, DescribeQuorumResponse, MetadataRequest, MetadataResponse, ResponseHeader, TopicName,
+    DescribeQuorumRequest, DescribeQuorumResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse,
+    ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes, decode_request_header_from_buffer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -35,6 +37,8 @@ pub(crate) struct FakeState {
     pub(crate) brokers: BTreeMap<i32, u16>,
     /// Replicas per partition; the first leads. The ISR is all of them but `out_of_sync`.
     pub(crate) topics: BTreeMap<String, Vec<Vec<i32>>>,
+    /// High watermark and log end of partitions, by topic and index.
+    pub(crate) ends: BTreeMap<(String, i32), (i64, i64)>,
     /// Replicas that are in no ISR.
     pub(crate) out_of_sync: BTreeSet<i32>,
     /// Brokers that show no topic.
@@ -161,6 +165,7 @@ fn answer(id: i32, mut frame: Bytes, state: &mut FakeState) -> Option<BytesMut> 
         ApiKey::Metadata => call.respond(|request| metadata(id, &request, state)),
         ApiKey::DescribeCluster => call.respond::<DescribeClusterRequest>(|_| describe_cluster(state)),
         ApiKey::DescribeQuorum => call.respond::<DescribeQuorumRequest>(|_| describe_quorum(state)),
+        ApiKey::ListOffsets => call.respond(|request| list_offsets(request, state)),
         ApiKey::CreateTopics => call.respond(|request| create_topics(request, state)),
         ApiKey::DeleteTopics => call.respond(|request| delete_topics(request, state)),
         ApiKey::CreatePartitions => call.respond(|request| create_partitions(request, state)),
@@ -198,6 +203,7 @@ fn range(api: ApiKey, min: i16, max: i16) -> ApiVersion {
 fn api_versions(state: &FakeState) -> ApiVersionsResponse {
     ApiVersionsResponse::default().with_api_keys(vec![
         range(ApiKey::ApiVersions, 0, state.api_versions_max),
+        range(ApiKey::ListOffsets, 1, 11),
         range(ApiKey::Metadata, 0, 13),
         range(ApiKey::CreateTopics, 2, 7),
         range(ApiKey::DeleteTopics, 1, 6),
@@ -264,6 +270,23 @@ fn describe_quorum(state: &FakeState) -> DescribeQuorumResponse {
     };
     let topic = TopicData::default().with_topic_name(TopicName(text("__cluster_metadata"))).with_partitions(vec![partition]);
     DescribeQuorumResponse::default().with_topics(vec![topic])
+}
+
+/// A consumer (-1) sees up to the high watermark, a debugger (-2) all; partitions without ends have no leader here.
+fn list_offsets(request: ListOffsetsRequest, state: &FakeState) -> ListOffsetsResponse {
+    let sees_all = request.replica_id.0 == -2;
+    let topics = request.topics.into_iter().map(|topic| {
+        let partitions = topic.partitions.iter().map(|partition| {
+            let answer = ListOffsetsPartitionResponse::default().with_partition_index(partition.partition_index);
+            match state.ends.get(&(topic.name.to_string(), partition.partition_index)) {
+                Some((high_watermark, log_end)) => answer.with_offset(if sees_all { *log_end } else { *high_watermark }),
+                None => answer.with_error_code(6),
+            }
+        });
+        let partitions = partitions.collect();
+        ListOffsetsTopicResponse::default().with_name(topic.name).with_partitions(partitions)
+    });
+    ListOffsetsResponse::default().with_topics(topics.collect())
 }
 
 fn create_topics(request: CreateTopicsRequest, state: &mut FakeState) -> CreateTopicsResponse {

@@ -2,7 +2,7 @@
 //!
 //! Changes go to any broker that answers (in KRaft each forwards to the active controller) and are retried while the controller moves
 //! or a broker is down, within [`Admin::with_patience`]. Views of *one* broker ([`Admin::metadata_of`], [`Admin::quorum_of`],
-//! [`Admin::api_versions`]) are asked once: whoever watches wants to see the failure. Answers are plain values of our own.
+//! [`Admin::ends_of`], [`Admin::api_versions`]) are asked once: whoever watches wants to see the failure. Answers are plain values of our own.
 //!
 //! Not here: the producer's own metadata (`core`). Called by `cluster`, `fault`, `probe` and `run`.
 
@@ -10,6 +10,7 @@ mod describe;
 mod error;
 #[cfg(test)]
 pub(crate) mod fake;
+mod offsets;
 #[cfg(test)]
 mod tests;
 mod topics;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use kafka_protocol::protocol::Request;
 
 pub use error::{AdminError, TopicFailure};
+pub use offsets::{End, InEpoch};
 pub use topics::{NewTopic, Placement};
 pub use view::{BrokerView, ClusterDescription, ClusterView, PartitionView, QuorumView, ReplicaView, TopicView};
 

@@ -1,7 +1,7 @@
 //! Which partition a record goes to: by its key's hash, or the sticky partition of its topic (KIP-480, KIP-794 in its uniform mode).
 //!
 //! Java's counterparts: `Utils.murmur2`, `BuiltInPartitioner`. Choosing by queue length (adaptive mode) has its place in
-//! [`next_sticky`]: it would weigh the same candidates.
+//! `next_sticky`: it would weigh the same candidates.
 
 use rand::{Rng, RngExt};
 

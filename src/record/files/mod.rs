@@ -4,6 +4,7 @@
 //! a killed run leaves valid files. Columns are an interface: `docs/results.md` explains each, a test holds them to the letter.
 
 mod append;
+mod brokers;
 mod errors;
 mod facts;
 mod hlog;
@@ -30,6 +31,8 @@ pub const SECONDS: &str = "seconds.csv";
 pub const STEPS: &str = "steps.csv";
 /// Name of the table of Metadata requests.
 pub const METADATA: &str = "metadata.csv";
+/// Name of the table of nodes.
+pub const BROKERS: &str = "brokers.csv";
 /// Name of the table of errors.
 pub const ERRORS: &str = "errors.csv";
 /// Name of the table of outages.
@@ -46,6 +49,7 @@ pub struct Files {
     seconds: seconds::SecondsFile,
     steps: steps::StepsFile,
     metadata: metadata::MetadataFile,
+    brokers: brokers::BrokersFile,
     errors: errors::ErrorsFile,
     latency: IntervalLog,
 }
@@ -61,6 +65,7 @@ impl Files {
             seconds: seconds::SecondsFile::create(folder.file(SECONDS))?,
             steps: steps::StepsFile::create(folder.file(STEPS))?,
             metadata: metadata::MetadataFile::create(folder.file(METADATA))?,
+            brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
             latency: IntervalLog::create(folder.file(LATENCY))?,
         })
@@ -81,6 +86,7 @@ impl Files {
                 self.latency.write_second(second)
             }
             Fact::MetadataRequest { .. } => self.metadata.write(stamped),
+            Fact::Broker(seen) => self.brokers.write(seen),
             _ => Ok(()),
         }
     }
@@ -93,6 +99,7 @@ impl Files {
         self.facts.flush()?;
         self.seconds.flush()?;
         self.metadata.flush()?;
+        self.brokers.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;
         self.errors.flush()

@@ -5,7 +5,8 @@ use std::fs;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 use super::*;
-use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName};
+use crate::record::broker::{BrokerSecond, Led, LogEnd, Usage};
 use crate::record::fact::StepOutcome;
 use crate::record::histogram::LatencyHistogram;
 use crate::record::read::FactReader;
@@ -19,6 +20,11 @@ fn sample() -> Sample {
         .second("steady", 0, |second| second.metadata_requests = reasons.map(|(reason, count)| (reason.to_owned(), count)).into())
         .second("a, b", 1, |second| second.histograms.clear())
         .request("steady", 0, "age", 1_500)
+        .broker(2, 1, |seen| leads(seen, 1_000, [Some(40), Some(7)]))
+        .broker(2, 2, |seen| leads(seen, 1_500, [Some(45), None]))
+        .broker(2, 3, |seen| seen.state = Some("exited".into()))
+        .broker(2, 5, |seen| leads(seen, 9_000, [Some(45), Some(9)]))
+        .broker(4, 5, |_| {})
         .at(10_000, kill())
         .at(10_100, Fact::StepAcknowledged { step: StepNumber(1) })
         .at(10_200, Fact::StepObserved { step: StepNumber(1), detail: "node 2 is down".into() })
@@ -57,6 +63,27 @@ fn not_leader() -> Fact {
     }
 }
 
+/// A broker that runs and leads three partitions, two of them probed.
+fn leads(seen: &mut BrokerSecond, cpu_ms: u64, high_watermarks: [Option<i64>; 2]) {
+    let bytes = 1_000 * u64::try_from(seen.second).unwrap();
+    seen.state = Some("running".into());
+    seen.usage = Some(Usage {
+        read_at_us: seen.second * 1_000_000 + 3,
+        cpu_us_total: Some(cpu_ms * 1000),
+        memory_bytes: Some(340_000_000),
+        rx_bytes_total: Some(bytes * 2),
+        tx_bytes_total: Some(bytes),
+    });
+    let end = |(high_watermark, partition): (Option<i64>, i32)| LogEnd {
+        topic: TopicName::from("orders"),
+        partition: PartitionIndex(partition),
+        leader_epoch: Some(LeaderEpoch(3)),
+        high_watermark,
+        log_end_offset: Some(50),
+    };
+    seen.led = Some(Led { leaders: 3, under_replicated: 1, probed: high_watermarks.into_iter().zip(0..).map(end).collect() });
+}
+
 fn timeouts(count: u64, first_ms: i64, last_ms: i64) -> Fact {
     Fact::RecordErrors {
         group: "steady".into(),
@@ -79,7 +106,8 @@ fn written(stream: &Sample) -> (tempfile::TempDir, BTreeTexts) {
         files.write(fact).unwrap();
     }
     files.tick().unwrap();
-    let texts = [FACTS, SECONDS, STEPS, METADATA, ERRORS, LATENCY].map(|name| (name, fs::read_to_string(folder.file(name)).unwrap()));
+    let texts =
+        [FACTS, SECONDS, STEPS, METADATA, BROKERS, ERRORS, LATENCY].map(|name| (name, fs::read_to_string(folder.file(name)).unwrap()));
     (root, texts.into_iter().collect())
 }
 
@@ -105,6 +133,10 @@ fn columns_are_those_that_other_programs_read() {
             "time_ms,worker,group,producer,reason,full,topics,request_bytes,response_bytes,round_trip_us,node,update_version,outcome",
         ),
         (errors::COLUMNS, "group,kind,code,count,first_ms,last_ms,text"),
+        (
+            brokers::COLUMNS,
+            "second,node,state,cpu_percent,memory_bytes,network_rx_bytes,network_tx_bytes,leaders,under_replicated,partitions_probed,high_watermark_sum,log_end_offset_sum",
+        ),
     ];
     for (ours, agreed) in table {
         assert_eq!(ours, agreed);
@@ -118,7 +150,7 @@ fn rows(texts: &BTreeTexts, name: &str) -> Vec<String> {
 #[test]
 fn rows_follow_their_columns() {
     let (_root, texts) = written(&sample());
-    let table: [(&str, &[&str]); 4] = [
+    let table: [(&str, &[&str]); 5] = [
         (
             SECONDS,
             &[
@@ -129,6 +161,16 @@ fn rows_follow_their_columns() {
         ),
         (STEPS, &["1,,2,kill,leader-of(orders/0),2,true,10000,10100,10200,done,node 2 is down; killed", "2,1,,start,2,2,false,14000,,,,"]),
         (METADATA, &["1500,0,steady,0,age,true,1,40,400,1500,1,2,updated"]),
+        (
+            BROKERS,
+            &[
+                "1,2,running,,340000000,,,3,1,2,47,100",
+                "2,2,running,50.0,340000000,2000,1000,3,1,2,,100",
+                "3,2,exited,,,,,,,,,",
+                "5,2,running,,340000000,,,3,1,2,54,100",
+                "5,4,,,,,,,,,,",
+            ],
+        ),
         (
             ERRORS,
             &[
@@ -147,8 +189,13 @@ fn a_run_that_was_killed_before_its_first_second_leaves_headers() {
     let root = tempfile::tempdir().unwrap();
     let folder = RunFolder::exactly(root.path()).unwrap();
     let files = Files::create(&folder).unwrap();
-    for (name, columns) in [(SECONDS, seconds::COLUMNS), (STEPS, steps::COLUMNS), (METADATA, metadata::COLUMNS), (ERRORS, errors::COLUMNS)]
-    {
+    for (name, columns) in [
+        (SECONDS, seconds::COLUMNS),
+        (STEPS, steps::COLUMNS),
+        (METADATA, metadata::COLUMNS),
+        (BROKERS, brokers::COLUMNS),
+        (ERRORS, errors::COLUMNS),
+    ] {
         assert_eq!(fs::read_to_string(folder.file(name)).unwrap(), format!("{columns}\n"));
     }
     drop(files);

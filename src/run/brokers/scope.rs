@@ -1,0 +1,109 @@
+//! Which topics the brokers are asked about, so that asking stays cheap whatever the plan's size. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::ids::TopicName;
+use crate::plan::model::{Action, Plan, Step};
+use crate::probe::WatchedTopic;
+
+/// Partitions whose leaders are watched: each broker lists all of them once a second.
+const WATCHED_MAX: u32 = 1_000;
+/// Partitions whose offsets are asked for.
+const PROBED_MAX: u32 = 64;
+
+/// The plan's topics in its order, those that steps make last, within the bounds; and what the bounds leave out, in words.
+pub(in crate::run) fn watched(plan: &Plan) -> (Vec<WatchedTopic>, Option<String>) {
+    let sizes = sizes(plan);
+    let (mut watched, mut watched_partitions, mut probed_partitions) = (Vec::new(), 0_u32, 0);
+    for (name, partitions) in &sizes {
+        if watched_partitions.saturating_add(*partitions) > WATCHED_MAX {
+            continue;
+        }
+        let probed = (*partitions).min(PROBED_MAX - probed_partitions);
+        watched_partitions += partitions;
+        probed_partitions += probed;
+        watched.push(WatchedTopic { name: name.clone(), probed });
+    }
+    let all: u64 = sizes.iter().map(|(_, partitions)| u64::from(*partitions)).sum();
+    let is_all = all == u64::from(probed_partitions);
+    let warning = format!(
+        "brokers.csv: of {} topics with {all} partitions it covers leaders and under-replication of {} topics with {watched_partitions}, \
+         and offsets of {probed_partitions} partitions",
+        sizes.len(),
+        watched.len(),
+    );
+    (watched, (!is_all).then_some(warning))
+}
+
+/// Every topic that the plan names, with its greatest count of partitions.
+fn sizes(plan: &Plan) -> Vec<(TopicName, u32)> {
+    let mut sizes = Sizes::default();
+    for topic in &plan.topics {
+        sizes.add(&topic.name, topic.partitions);
+    }
+    sizes.add_steps(&plan.steps);
+    sizes.topics
+}
+
+#[derive(Default)]
+struct Sizes {
+    topics: Vec<(TopicName, u32)>,
+    index: BTreeMap<TopicName, usize>,
+}
+
+impl Sizes {
+    fn add(&mut self, topic: &TopicName, partitions: u32) {
+        let index = *self.index.entry(topic.clone()).or_insert_with(|| {
+            self.topics.push((topic.clone(), 0));
+            self.topics.len() - 1
+        });
+        self.topics[index].1 = self.topics[index].1.max(partitions);
+    }
+
+    fn add_steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match &step.action {
+                Action::CreateTopic { topic } => self.add(&topic.name, topic.partitions),
+                Action::AddPartitions { topic, to } => self.add(topic, *to),
+                Action::Repeat { steps, .. } => self.add_steps(steps),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan;
+
+    fn scope(topics: &[(&str, u32)], steps: &str) -> (Vec<(String, u32)>, Option<String>) {
+        let topics: String = topics
+            .iter()
+            .map(|(name, partitions)| format!("[[topic]]\nname = \"{name}\"\npartitions = {partitions}\nreplication = 1\n"))
+            .collect();
+        let text = format!(
+            "name = \"p\"\nabout = \"x\"\n[cluster]\nnodes = 1\n{topics}[[producers]]\nname = \"g\"\ntopics = [\"a\"]\nrate = \"1/s\"\n{steps}"
+        );
+        let plan = plan::parse("p.toml", &text).unwrap().plan;
+        let (watched, warning) = watched(&plan);
+        (watched.into_iter().map(|topic| (topic.name.to_string(), topic.probed)).collect(), warning)
+    }
+
+    #[test]
+    fn a_topic_counts_with_all_partitions_that_it_will_have() {
+        let grow = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"a\", to = 12 }\n";
+        assert_eq!(scope(&[("a", 6), ("b", 1)], grow), (vec![("a".to_owned(), 12), ("b".to_owned(), 1)], None));
+    }
+
+    #[test]
+    fn what_the_bounds_leave_out_is_told() {
+        let (watched, warning) = scope(&[("a", 60), ("b", 6), ("c", 990), ("d", 3)], "");
+        assert_eq!(watched, [("a".to_owned(), 60), ("b".to_owned(), 4), ("d".to_owned(), 0)]);
+        assert_eq!(
+            warning.unwrap(),
+            "brokers.csv: of 4 topics with 1059 partitions it covers leaders and under-replication of 3 topics with 69, and offsets of 64 \
+             partitions"
+        );
+    }
+}
