@@ -73,7 +73,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     stop.listen_to_signals()?;
     let request = Request {
         plan: checked.plan,
-        warnings: Vec::new(),
+        warnings: checked.warnings.lines(),
         out: arguments.out,
         keep: arguments.keep,
         reuse: arguments.reuse,

@@ -125,7 +125,12 @@ impl Run<'_> {
         if (is_failure || self.request.request_log) && !self.stop.is_hurried() {
             self.save_logs(&cluster).await;
         }
-        self.screen.stage(if cluster.is_kept() { "leaving the cluster up" } else { "removing the cluster" });
+        if cluster.is_kept() {
+            let line = format!("the cluster stays up; remove it with: chaos cluster down {}", cluster.run_id());
+            self.screen.note(Tone::Plain, &line);
+        } else {
+            self.screen.stage("removing the cluster");
+        }
         let down = cluster.down().await.err();
         let taken = measured?;
         // Asked for the last time here: a signal while the cluster was removed is one too.

@@ -91,6 +91,8 @@ pub(crate) struct Results {
     pub(crate) code: Option<i32>,
     /// The summary.
     pub(crate) stdout: String,
+    /// The progress.
+    pub(crate) said: String,
     _keep: tempfile::TempDir,
 }
 
@@ -100,10 +102,12 @@ pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
     let folder = keep.path().join("out");
     let mut arguments = vec!["run", plan.to_str().unwrap(), "--out", folder.to_str().unwrap()];
     arguments.extend(more);
-    let (status, stdout) = Running::start(&arguments).end();
+    let mut running = Running::start(&arguments);
+    let (status, stdout) = running.end();
+    let said = std::mem::take(&mut running.said);
     eprintln!("{stdout}");
     let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
-    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, _keep: keep }
+    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, said, _keep: keep }
 }
 
 impl Results {

@@ -229,6 +229,25 @@ async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
 }
 
 #[tokio::test]
+async fn a_kept_cluster_is_used_again_with_fresh_topics() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let before = ours();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("one-node.toml");
+    std::fs::write(&plan, ONE_NODE.split("[[step]]").next().unwrap()).unwrap();
+    let first = run_plan(&plan, &["--keep"]);
+    assert_passed(&first);
+    assert!(!left_since(&before).is_empty(), "it was to be kept");
+    let second = run_plan(&plan, &["--reuse"]);
+    assert_passed(&second);
+    assert_eq!(first.run["totals"], second.run["totals"]);
+    assert!(second.said.contains("using the kept cluster"), "{}", second.said);
+    let run = first.run["run_id"].as_str().unwrap();
+    assert!(chaos(&["cluster", "down", run]).status().unwrap().success());
+    assert_eq!(left_since(&before), [""; 0]);
+}
+
+#[tokio::test]
 async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     let Some(_brokers) = support::brokers().await else { return };
     let before = ours();
