@@ -9,10 +9,15 @@ use crate::ids::{BrokerId, StepNumber};
 use crate::record::fact::{Fact, Stamped, StepOutcome};
 use crate::ui::colour::Tone;
 
+/// A group that has recovered from a step may stall again and again as the cluster settles; only such stalls are told then.
+const AGAIN_MIN_US: i64 = 1_000_000;
+
 /// Remembers what a line needs of the facts before it.
 #[derive(Debug, Default)]
 pub(super) struct Narrator {
     steps: BTreeMap<StepNumber, KnownStep>,
+    /// The step that each group was last told to have recovered from.
+    recovered_from: BTreeMap<String, StepNumber>,
 }
 
 #[derive(Debug)]
@@ -74,11 +79,16 @@ impl Narrator {
     }
 
     /// The line that a group's recovery is worth.
-    pub(super) fn recovered(&self, time_us: i64, recovered: &Recovered) -> Option<(Tone, String)> {
+    pub(super) fn recovered(&mut self, time_us: i64, recovered: &Recovered) -> Option<(Tone, String)> {
         let (step, _) = recovered.step.as_ref()?;
         let what = &self.steps.get(step)?.what;
         let after = seconds(recovered.since_request_us?);
-        let line = format!("{}: recovered {after} after {what} (longest stall {})", recovered.group, seconds(recovered.longest_us));
+        let is_again = self.recovered_from.insert(recovered.group.clone(), *step) == Some(*step);
+        if is_again && recovered.longest_us < AGAIN_MIN_US {
+            return None;
+        }
+        let again = if is_again { " again" } else { "" };
+        let line = format!("{}: recovered{again} {after} after {what} (longest stall {})", recovered.group, seconds(recovered.longest_us));
         Some((Tone::Good, at(time_us, &line)))
     }
 }
@@ -162,6 +172,11 @@ mod tests {
         };
         let (_, line) = narrator.recovered(20_000_000, &recovered).unwrap();
         assert_eq!(line, " 20.0 s  steady: recovered 9.1 s after kill leader-of(orders/0) (node 2) (longest stall 9.1 s)");
+        recovered.longest_us = 900_000;
+        assert_eq!(narrator.recovered(21_000_000, &recovered), None, "a short stall after the recovery");
+        recovered.longest_us = 1_900_000;
+        let (_, line) = narrator.recovered(22_000_000, &recovered).unwrap();
+        assert!(line.contains("recovered again 9.1 s after"), "{line}");
         recovered.step = None;
         assert_eq!(narrator.recovered(20_000_000, &recovered), None, "a stall without a fault is no recovery from one");
     }

@@ -97,8 +97,10 @@ fn succeed(command: &str, folder: &Path, place: &str) {
     let chaos = Path::new(env!("CARGO_BIN_EXE_chaos"));
     let path = format!("{}:{}", chaos.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let output = Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path).output().unwrap();
+    // `doctor` has done its work also where it found something.
+    let is_finding = command.starts_with("chaos doctor") && output.status.code() == Some(3);
     assert!(
-        output.status.success(),
+        output.status.success() || is_finding,
         "{place}: {}\n{}{}",
         output.status,
         String::from_utf8_lossy(&output.stdout),
