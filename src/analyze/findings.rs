@@ -58,6 +58,8 @@ pub struct Findings {
     pub steps: Vec<StepFinding>,
     /// Stalls that no step explains, by group; only groups that had any.
     pub outside_steps: Vec<OutageFigures>,
+    /// Stalls that began in the warm-up, while brokers and clients were cold; no part of the baseline.
+    pub warm_up_stalls: Vec<OutageFigures>,
     /// What each group's caches made of each step that added partitions.
     pub growth: Vec<GrowthFinding>,
     /// The load generator's own health.

@@ -133,6 +133,7 @@ impl Analysis {
             expectations,
             steps: self.steps.steps().map(|step| self.step(step, &windows, &outages)).collect(),
             outside_steps: outages.outside.clone(),
+            warm_up_stalls: outages.warm_up.clone(),
             growth: self.growth.findings(&self.steps, &names),
             generator: self.generator.finding(),
             facts_lost: self.facts_lost,

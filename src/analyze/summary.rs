@@ -99,7 +99,7 @@ fn records(findings: &Findings) -> String {
 }
 
 fn never(findings: &Findings) -> Option<String> {
-    let worst = findings.steps.iter().flat_map(|step| &step.outages).chain(&findings.outside_steps);
+    let worst = findings.steps.iter().flat_map(|step| &step.outages).chain(&findings.outside_steps).chain(&findings.warm_up_stalls);
     let worst = worst.map(|outage| outage.never_recovered).max().unwrap_or(0);
     (worst > 0).then(|| format!("{} never recovered.", pairs(worst)))
 }

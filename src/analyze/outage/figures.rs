@@ -14,7 +14,10 @@ use crate::record::step::StepLedger;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutageReport {
     pub(crate) by_step: BTreeMap<StepNumber, Vec<OutageFigures>>,
+    /// In the baseline or after it, at no step.
     pub(crate) outside: Vec<OutageFigures>,
+    /// Begun in the warm-up.
+    pub(crate) warm_up: Vec<OutageFigures>,
     /// Pairs that had not recovered by the end, by group number.
     pub(crate) never: BTreeMap<usize, BTreeSet<Pair>>,
     /// Every outage at a step in microseconds, by group number: what expectations are held against.
@@ -76,11 +79,14 @@ pub(crate) fn report(all: &Stretches, hits: &[Hit], steps: &StepLedger, windows:
         report.by_step.insert(step.step, summed(all, figures));
     }
     let mut outside = Figures::new();
+    let mut warm_up = Figures::new();
     for hit in hits.iter().filter(|hit| hit.window.is_none()) {
-        let pair = all.stretches[hit.stretch].pair;
-        put(&mut outside, 0, pair, PairFigure::of(*hit, all, None));
+        let stretch = &all.stretches[hit.stretch];
+        let figures = if stretch.first_due_us < 0 { &mut warm_up } else { &mut outside };
+        put(figures, 0, stretch.pair, PairFigure::of(*hit, all, None));
     }
     report.outside = summed(all, outside);
+    report.warm_up = summed(all, warm_up);
     report
 }
 

@@ -116,12 +116,20 @@ fn without_a_step_there_is_no_outage_but_a_stall_does_not_vanish() {
 }
 
 #[test]
+fn a_stall_that_began_in_the_warm_up_is_told_apart() {
+    let warm = findings(&quiet().gap(Pair("steady", 1, 1), -2_000, Some(-500)).end(40_000));
+    assert_eq!(warm.outside_steps, []);
+    assert_eq!((warm.warm_up_stalls[0].stalled, warm.warm_up_stalls[0].outage_ms.unwrap().max), (1, 1_500));
+}
+
+#[test]
 fn the_way_to_the_first_ack_is_no_stall() {
     let mut stream = quiet().gap(Pair("steady", 1, 1), -1_900, Some(-900));
     if let Some(Fact::Gap { last_ok_us, .. }) = stream.facts.last_mut().map(|stamped| &mut stamped.fact) {
         *last_ok_us = None;
     }
-    assert_eq!(findings(&stream.end(40_000)).outside_steps, []);
+    let findings = findings(&stream.end(40_000));
+    assert_eq!((findings.outside_steps, findings.warm_up_stalls), (Vec::new(), Vec::new()));
 }
 
 #[test]

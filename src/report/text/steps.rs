@@ -95,10 +95,15 @@ fn notes(findings: &Findings) -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn outside(page: &mut Page, findings: &Findings) {
+    stalls(page, "Stalls outside any step", &findings.outside_steps);
+    stalls(page, "Stalls in the warm-up", &findings.warm_up_stalls);
+}
+
+fn stalls(page: &mut Page, title: &str, stalls: &[OutageFigures]) {
     let mut table = Table::new(&["<group", "stalled pairs", "min", "median", "p99", "max", "never ok"]);
-    for outage in &findings.outside_steps {
+    for outage in stalls {
         let [_, _, min, median, p99, max, _, never] = figures(Some(outage), false);
         table.row([outage.group.clone(), count(outage.stalled), min, median, p99, max, never]);
     }
-    page.table("Stalls outside any step", &table);
+    page.table(title, &table);
 }
