@@ -15,6 +15,9 @@ use super::{ClusterError, RunId};
 
 /// Bound of all attempts to remove a run.
 const REMOVE_WITHIN: Duration = Duration::from_secs(60);
+/// Empty listings that mean that nothing is left after a start that was cut off: its last request may still be with the engine when its
+/// sender is gone, and a busy engine takes a while.
+const EMPTY_LISTINGS_AFTER_A_CUT: u32 = 3;
 /// Pause between two attempts: an engine that is still busy with a container refuses to remove its network.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
@@ -41,17 +44,24 @@ impl Removed {
 /// # Errors
 /// [`ClusterError::NotRemoved`] if something is still there after the bound, or the engine does not answer.
 pub async fn run(daemon: &Daemon, run: &str) -> Result<Removed, ClusterError> {
+    until_gone(daemon, run, 1).await
+}
+
+/// Removes a run until so many listings, one after the other, hold nothing of it.
+async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32) -> Result<Removed, ClusterError> {
     let mut removed = Removed::default();
     let attempts = async {
+        let mut empty = 0;
         loop {
             let left = inventory::of_run(daemon, run).await?;
-            if left == RunObjects::default() {
+            empty = if left == RunObjects::default() { empty + 1 } else { 0 };
+            if empty == empty_listings {
                 return Ok(removed);
             }
             removed.containers += remove_containers(daemon, &left).await?;
             removed.networks += remove_networks(daemon, &left).await?;
             remove_volumes(daemon, &left).await?;
-            // The next round looks again: a request of a cancelled `up` may have made one more in the meantime.
+            // The next round looks again: a request of a start that was cut off may have made one more in the meantime.
             tokio::time::sleep(RETRY_AFTER).await;
         }
     };
@@ -151,7 +161,9 @@ impl LastResort {
         // A thread with a runtime of its own: the caller's runtime may be what is falling apart.
         let removal = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
-            runtime.block_on(async { run(&Daemon::connect_to(&target.address).await?, target.run.as_str()).await })
+            runtime.block_on(async {
+                until_gone(&Daemon::connect_to(&target.address).await?, target.run.as_str(), EMPTY_LISTINGS_AFTER_A_CUT).await
+            })
         });
         match removal.join() {
             Ok(outcome) => outcome.map(|_| ()),

@@ -85,6 +85,7 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
     };
     stop.catch_panics();
     let run = Run { request, screen, clock, stop, groups, warnings, watched, folder, id: RunId::fresh(clock) };
+    tracing::info!(run = %run.id, folder = %run.folder.path().display(), "the run begins");
     let outcome = run.carry_out().await;
     if outcome.is_err() {
         // Only an empty folder can be removed like this: nothing was measured, so there is nothing to keep.
@@ -110,18 +111,15 @@ struct Run<'a> {
 impl Run<'_> {
     async fn carry_out(&self) -> Result<Ended, RunError> {
         let Some(cluster) = self.unless_stopped(self.cluster()).await else {
-            let taken = self.nothing_measured(None).await?;
-            return Ok(Ended { taken, interrupted: self.stop.cause().and_then(StopCause::signal), left_behind: None });
+            let measured = self.nothing_measured(None).await;
+            return self.ended(measured, None);
         };
         let cluster = Arc::new(cluster?);
         let measured = AssertUnwindSafe(self.measure(&cluster)).catch_unwind().await;
         // The panic hook has kept the words.
         let measured = measured.unwrap_or_else(|_| Err(RunError::Panicked("the conductor panicked".to_owned())));
-        let measured = match self.stop.cause() {
-            Some(StopCause::Panic(text)) => Err(RunError::Panicked(text.clone())),
-            _ => measured,
-        };
-        let is_failure = measured.as_ref().map_or(true, Taken::is_failure);
+        let is_panic = matches!(self.stop.cause(), Some(StopCause::Panic(_)));
+        let is_failure = is_panic || measured.as_ref().map_or(true, Taken::is_failure);
         if (is_failure || self.request.request_log) && !self.stop.is_hurried() {
             self.save_logs(&cluster).await;
         }
@@ -132,10 +130,25 @@ impl Run<'_> {
             self.screen.stage("removing the cluster");
         }
         let down = cluster.down().await.err();
-        let taken = measured?;
-        // Asked for the last time here: a signal while the cluster was removed is one too.
-        let interrupted = self.stop.cause().and_then(StopCause::signal);
-        Ok(Ended { taken, interrupted, left_behind: down })
+        self.ended(measured, down)
+    }
+
+    /// What the run came to. A signal is asked for here and not before: one that came while the cluster was removed counts too.
+    fn ended(&self, measured: Result<Taken, RunError>, left_behind: Option<ClusterError>) -> Result<Ended, RunError> {
+        let measured = match self.stop.cause() {
+            Some(StopCause::Panic(text)) => Err(RunError::Panicked(text.clone())),
+            _ => measured,
+        };
+        match measured {
+            Ok(taken) => Ok(Ended { taken, interrupted: self.stop.cause().and_then(StopCause::signal), left_behind }),
+            Err(error) => {
+                // Only one error can be the run's; the other must be told too.
+                if let Some(left_behind) = left_behind {
+                    self.screen.note(Tone::Bad, &left_behind.to_string());
+                }
+                Err(error)
+            }
+        }
     }
 
     /// A cluster that is ready: a kept one that fits, or a new one.
@@ -171,7 +184,7 @@ impl Run<'_> {
         let phases = Phases::start(plan.phases, !plan.steps.is_empty(), load_start);
         let (facts, intake) = self.open(phases.steady_at(), Some(cluster))?;
         let loaded = self.load(cluster, load_start, phases, facts.clone()).await;
-        self.close(&facts);
+        self.close(&facts, loaded.as_ref().err());
         drop(facts);
         let taken = intake.finish().await?;
         loaded?;
@@ -244,14 +257,15 @@ impl Run<'_> {
     }
 
     /// The last fact.
-    fn close(&self, facts: &FactSink) {
-        facts.emit(self.clock.now(), Fact::RunEnded { interrupted: self.stop.cause().map(ToString::to_string) });
+    fn close(&self, facts: &FactSink, error: Option<&RunError>) {
+        let interrupted = self.stop.cause().map(ToString::to_string).or_else(|| error.map(ToString::to_string));
+        facts.emit(self.clock.now(), Fact::RunEnded { interrupted });
     }
 
     /// The end of a run that was stopped before its load began.
     async fn nothing_measured(&self, cluster: Option<&DockerCluster>) -> Result<Taken, RunError> {
         let (facts, intake) = self.open(self.clock.now(), cluster)?;
-        self.close(&facts);
+        self.close(&facts, None);
         drop(facts);
         intake.finish().await
     }

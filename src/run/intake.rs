@@ -149,6 +149,7 @@ impl Reader {
     }
 
     fn take(&mut self, fact: &Stamped) {
+        tracing::trace!(?fact);
         self.attempt(|results| results.write(fact));
         let recovered = self.live.fold(fact);
         let line = self.narrator.line(fact);

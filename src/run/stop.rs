@@ -57,6 +57,7 @@ struct Shared {
 impl Stop {
     /// Asks for the end. The first cause is kept; any further request makes the rest hurry.
     pub fn request(&self, cause: StopCause) {
+        tracing::info!(%cause, "the run is to end");
         if self.0.cause.set(cause).is_ok() {
             self.0.stop.cancel();
         } else {

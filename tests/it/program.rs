@@ -128,14 +128,15 @@ impl Results {
     }
 }
 
-/// Containers and networks with our label that no kept cluster of somebody else accounts for.
-pub(crate) fn ours() -> Vec<String> {
+/// Containers and networks that carry a run's label.
+pub(crate) fn left_of(run: &Value) -> Vec<String> {
+    let label = format!("label=io.kafka-chaos.run={}", run["run_id"].as_str().unwrap());
     let list = |arguments: &[&str]| {
         let output = Command::new("docker").args(arguments).output().unwrap();
         assert!(output.status.success(), "docker {arguments:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let containers = list(&["ps", "-a", "--filter", "label=io.kafka-chaos.run", "--format", "{{.Names}}"]);
-    let networks = list(&["network", "ls", "--filter", "label=io.kafka-chaos.run", "--format", "{{.Name}}"]);
+    let containers = list(&["ps", "-a", "--filter", &label, "--format", "{{.Names}}"]);
+    let networks = list(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]);
     containers.lines().chain(networks.lines()).map(str::to_owned).collect()
 }

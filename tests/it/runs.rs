@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::program::{Results, Running, chaos, ours, run_plan};
+use crate::program::{Results, Running, chaos, left_of, run_plan};
 use crate::support;
 
 fn shipped(plan: &str) -> PathBuf {
@@ -57,7 +57,6 @@ is = "== 0"
 #[tokio::test]
 async fn a_kill_is_measured_and_every_count_agrees() {
     let Some(_brokers) = support::brokers().await else { return };
-    let before = ours();
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("short-kill.toml");
     std::fs::write(&plan, SHORT_KILL).unwrap();
@@ -92,7 +91,7 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     assert!(brokers <= ours && ours <= brokers + cut_off, "brokers {brokers}, ours {ours}, of which {cut_off} cut off");
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
-    assert_eq!(left_since(&before), [""; 0]);
+    assert_eq!(left_of(&results.run), [""; 0]);
 }
 
 /// Nodes that were seen down, without figures; those that were up have some.
@@ -195,7 +194,6 @@ pause = { broker = 1 }
 #[tokio::test]
 async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
     let Some(_brokers) = support::brokers().await else { return };
-    let before = ours();
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("one-node.toml");
     std::fs::write(&plan, ONE_NODE).unwrap();
@@ -220,9 +218,9 @@ async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
         }
         let (status, _) = running.end();
         assert_eq!(status.code(), Some(130), "{phase}: {}", running.said);
-        assert_eq!(left_since(&before), [""; 0], "{phase}");
         let run = std::fs::read_to_string(out.join("run.json")).unwrap();
         let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        assert_eq!(left_of(&run), [""; 0], "{phase}");
         // What was complete before the signal came keeps its verdict.
         assert_eq!(run["verdict"] == "INTERRUPTED", phase != "removing the cluster", "{phase}: {}", run["verdict"]);
     }
@@ -231,26 +229,24 @@ async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
 #[tokio::test]
 async fn a_kept_cluster_is_used_again_with_fresh_topics() {
     let Some(_brokers) = support::brokers().await else { return };
-    let before = ours();
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("one-node.toml");
     std::fs::write(&plan, ONE_NODE.split("[[step]]").next().unwrap()).unwrap();
     let first = run_plan(&plan, &["--keep"]);
     assert_passed(&first);
-    assert!(!left_since(&before).is_empty(), "it was to be kept");
+    assert!(!left_of(&first.run).is_empty(), "it was to be kept");
     let second = run_plan(&plan, &["--reuse"]);
     assert_passed(&second);
     assert_eq!(first.run["totals"], second.run["totals"]);
     assert!(second.said.contains("using the kept cluster"), "{}", second.said);
     let run = first.run["run_id"].as_str().unwrap();
     assert!(chaos(&["cluster", "down", run]).status().unwrap().success());
-    assert_eq!(left_since(&before), [""; 0]);
+    assert_eq!(left_of(&first.run), [""; 0]);
 }
 
 #[tokio::test]
 async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     let Some(_brokers) = support::brokers().await else { return };
-    let before = ours();
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("one-node.toml");
     std::fs::write(&plan, ONE_NODE).unwrap();
@@ -260,9 +256,9 @@ async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     running.signal("KILL");
     running.end();
-    assert!(!left_since(&before).is_empty(), "a killed process cannot clean up");
     let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(run["verdict"], "INTERRUPTED");
+    assert!(!left_of(&run).is_empty(), "a killed process cannot clean up");
     let facts = std::fs::read_to_string(out.join("facts.jsonl")).unwrap();
     assert!(facts.lines().count() > 5);
     for line in facts.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
@@ -270,18 +266,16 @@ async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     }
     let cleaned = chaos(&["clean"]).output().unwrap();
     assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
-    assert_eq!(left_since(&before), [""; 0]);
+    assert_eq!(left_of(&run), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_image_that_nobody_has_is_the_environments_fault() {
     let Some(_brokers) = support::brokers().await else { return };
-    let before = ours();
     let output = chaos(&["run", "plans/broker-kill.toml", "--kafka", "0.0.0"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("make image KAFKA=0.0.0"), "{said}");
-    assert_eq!(left_since(&before), [""; 0]);
 }
 
 /// Whether the run passed. A machine that is busy with other tests may hand records over late, which makes a verdict UNKNOWN, as it must;
@@ -292,11 +286,6 @@ fn assert_passed(results: &Results) {
         results.run["verdict"] == "UNKNOWN" && reasons.iter().all(|reason| reason.as_str().unwrap().contains("generator was late"));
     assert!(only_late || results.run["verdict"] == "PASS", "{}: {reasons:?}", results.run["verdict"]);
     assert_eq!(results.code, Some(if only_late { 4 } else { 0 }));
-}
-
-/// What carries our label and was not there before: other clusters on this machine are not this test's.
-fn left_since(before: &[String]) -> Vec<String> {
-    ours().into_iter().filter(|name| !before.contains(name)).collect()
 }
 
 fn outages_of(results: &Results, step: &str) -> Vec<u64> {

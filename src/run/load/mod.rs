@@ -100,6 +100,7 @@ impl Load<'_> {
     fn tell(&self, phase: Phase) {
         let now = self.clock.now();
         self.facts.emit(now, Fact::PhaseStarted { phase });
+        tracing::debug!(?phase, "a phase begins");
         let length = match phase {
             Phase::Drain => Some(DRAIN_MAX),
             _ => self.phases.until().map(|until| until.since(now)),
