@@ -24,7 +24,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: setup build ## set up, build, and run a plan on a real cluster
-	$(CHAOS) run $(PLAN)
+	$(CHAOS) run $(PLAN) --kafka $(KAFKA)
 
 .PHONY: test
 test: ## all tests, those on real brokers included

@@ -99,9 +99,15 @@ fn records(findings: &Findings) -> String {
 }
 
 fn never(findings: &Findings) -> Option<String> {
-    let worst = findings.steps.iter().flat_map(|step| &step.outages).chain(&findings.outside_steps).chain(&findings.warm_up_stalls);
-    let worst = worst.map(|outage| outage.never_recovered).max().unwrap_or(0);
-    (worst > 0).then(|| format!("{} never recovered.", pairs(worst)))
+    let outages = findings.steps.iter().flat_map(|step| &step.outages).chain(&findings.outside_steps).chain(&findings.warm_up_stalls);
+    let mut by_group = std::collections::BTreeMap::new();
+    for outage in outages {
+        // The same pair may be named at several steps.
+        let most = by_group.entry(&outage.group).or_insert(0);
+        *most = outage.never_recovered.max(*most);
+    }
+    let never: u64 = by_group.into_values().sum();
+    (never > 0).then(|| format!("{} never recovered.", pairs(never)))
 }
 
 fn outside(outage: &OutageFigures) -> String {

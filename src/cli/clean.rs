@@ -16,7 +16,7 @@ Examples:
   chaos clean --all
 
 Without options: clusters whose `chaos` is dead. With --all also those that `--keep` and `chaos cluster up` have left. The cluster of a
-`chaos` that runs is never removed.")]
+`chaos` that runs is never removed; with --all, a kept cluster is, also if a run with --reuse works with it.")]
 pub(super) struct CleanArgs {
     /// Kept clusters too, and those whose owner cannot be seen from here
     #[arg(long)]

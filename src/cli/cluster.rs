@@ -69,7 +69,7 @@ struct UpArgs {
     #[arg(value_name = "PLAN")]
     plan: Option<PathBuf>,
     /// Kafka's version [default: the plan's, else 4.3.0]
-    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA")]
+    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", value_parser = super::kafka_version)]
     kafka: Option<String>,
     /// So many nodes, each broker and controller [default: 3]
     #[arg(long, value_name = "N", conflicts_with_all = ["plan", "brokers", "controllers"])]
@@ -219,7 +219,8 @@ fn choose(named: Option<&str>, runs: &BTreeMap<String, RunObjects>) -> Choice {
             false => Choice::Refused(format!("there is no cluster `{named}`; `chaos cluster status` lists those that are there")),
         };
     }
-    let free: Vec<&String> = runs.iter().filter(|(_, run)| janitor::fate_of(run) != Fate::InUse).map(|(id, _)| id).collect();
+    let free: Vec<&String> =
+        runs.iter().filter(|(_, run)| !matches!(janitor::fate_of(run), Fate::InUse | Fate::Unknown)).map(|(id, _)| id).collect();
     match free.as_slice() {
         [] => Choice::Nothing,
         [only] => Choice::This((*only).clone()),

@@ -30,12 +30,12 @@ const MEMORY_WANTED: u64 = 3 * (768 << 20) + (256 << 20);
 Examples:
   chaos doctor
   chaos doctor --kafka 3.9.2
-  chaos doctor --json | jq '.[] | select(.ok | not)'
+  chaos doctor --json | jq '.checks[] | select(.ok | not)'
 
 The exit code is 3 if something is missing.")]
 pub(super) struct DoctorArgs {
     /// Kafka's version to look for
-    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", default_value = KAFKA_DEFAULT)]
+    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", default_value = KAFKA_DEFAULT, value_parser = super::kafka_version)]
     kafka: String,
     /// As JSON, for scripts
     #[arg(long)]

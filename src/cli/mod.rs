@@ -151,6 +151,11 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
     })
 }
 
+/// A version of Kafka on the command line.
+fn kafka_version(text: &str) -> Result<String, String> {
+    crate::plan::check_kafka_version(text).map(|()| text.to_owned())
+}
+
 /// The exit code of an error, by its kind.
 fn exit_of(error: &anyhow::Error) -> Exit {
     let is_usage = error.is::<PlanError>()

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Kafka's version, instead of the plan's
-    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA")]
+    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", value_parser = super::kafka_version)]
     kafka: Option<String>,
     /// Leave the cluster up at the end
     #[arg(long)]

@@ -121,3 +121,11 @@ fn sha256(text: &str) -> String {
         hex
     })
 }
+
+/// Whether `chaos` can run this version of Kafka.
+///
+/// # Errors
+/// What is wrong with it, and a hint.
+pub fn check_kafka_version(text: &str) -> Result<(), String> {
+    check::kafka_version(text).map_err(|(wrong, hint)| format!("{wrong}; {hint}"))
+}

@@ -1,7 +1,7 @@
 //! Records that wait to be sent, in one queue of batches per partition; and which of them are ready, for which node.
 //!
 //! Java's counterpart: `RecordAccumulator`. The leader is looked up when a batch is drained, not when its record comes: batches follow the
-//! snapshot. Not here: requests and answers (`sender`).
+//! snapshot. Not here: requests and answers (`produce_flow`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -262,10 +262,9 @@ impl Accumulator {
         self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut()).flat_map(|queue| queue.batches.drain(..)).collect()
     }
 
-    /// Creation of the oldest queued batch.
-    #[must_use]
-    pub fn oldest_created_at(&self) -> Option<Moment> {
-        self.batches().map(|batch| batch.created_at).min()
+    /// The first batch of every queue.
+    pub fn heads(&self) -> impl Iterator<Item = &Batch> {
+        self.topics.iter().flat_map(|topic| topic.partitions.values()).filter_map(|queue| queue.batches.front())
     }
 
     /// All queued batches.

@@ -3,7 +3,7 @@
 //! `turn` does what one pass of Java's `Sender.runOnce` and `NetworkClient.poll` decides; the `on_...` functions take what the network did. Both
 //! leave their wishes in [`Output`]. The parts: `metadata_flow` (asking and answering for metadata), `produce_flow` (batches out, outcomes in).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,7 +21,7 @@ use crate::kafka::core::metadata::{MetadataMachine, UpdateRequest};
 use crate::kafka::core::output::{Action, Output};
 use crate::kafka::core::produce_flow::InFlightBatches;
 use crate::kafka::core::routes::Routes;
-use crate::kafka::event::{ClientEvent, DisconnectCause, UpdateReason};
+use crate::kafka::event::{ClientEvent, DisconnectCause, RecordTag, UpdateReason};
 use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::correlation_id_of;
@@ -45,11 +45,11 @@ pub struct ProducerCore {
     pub(super) accumulator: Accumulator,
     pub(super) random: ChaCha8Rng,
     pub(super) output: Output,
-    /// Where the Metadata request in flight went; at most one is.
-    pub(super) metadata_in_flight: Option<BrokerId>,
+    /// Whether a Metadata request is in flight; at most one is.
+    pub(super) metadata_in_flight: bool,
     /// When the attempt to refresh began that has not succeeded yet (KIP-1102).
     pub(super) refresh_attempt_since: Option<Moment>,
-    /// Invariant: no batch expires before it.
+    /// Invariant: no head of a queue and no batch in flight expires before it.
     pub(super) expiry_check_at: Option<Moment>,
     pub(super) routes: Routes,
     next_correlation_id: i32,
@@ -67,7 +67,7 @@ impl ProducerCore {
             accumulator: Accumulator::new(&config),
             random: ChaCha8Rng::seed_from_u64(seed),
             output: Output::default(),
-            metadata_in_flight: None,
+            metadata_in_flight: false,
             refresh_attempt_since: None,
             expiry_check_at: None,
             routes: Routes::default(),
@@ -120,6 +120,12 @@ impl ProducerCore {
     /// The error that a `send` to this topic must fail with, after an answer. Clears all such errors.
     pub fn take_topic_error(&mut self, topic: &TopicName) -> Option<ErrorCode> {
         self.machine.take_recoverable_error(topic)
+    }
+
+    /// Whether the last answer called the topic's name invalid.
+    #[must_use]
+    pub fn is_invalid_topic(&self, topic: &TopicName) -> bool {
+        self.machine.is_invalid(topic)
     }
 
     /// The topic's error in the last answer.
@@ -233,7 +239,7 @@ impl ProducerCore {
         let Some(connection) = self.connections.get_mut(node) else { return };
         connection.unwritten += 1;
         connection.last_active = now;
-        connection.in_flight.push_back(InFlightRequest { correlation_id, sent_at: now, kind });
+        connection.in_flight.push_back(InFlightRequest { correlation_id, sent_at: now, throttled: Duration::ZERO, kind });
         self.output.actions.push(Action::Write { connection: connection.id, frame });
     }
 
@@ -297,7 +303,7 @@ impl ProducerCore {
 
     pub(super) fn throttle(&mut self, node: BrokerId, throttle_ms: u32, now: Moment) {
         if throttle_ms > 0 {
-            self.connections.throttle(node, now + Duration::from_millis(u64::from(throttle_ms)));
+            self.connections.throttle(node, Duration::from_millis(u64::from(throttle_ms)), now);
         }
     }
 
@@ -310,8 +316,8 @@ impl ProducerCore {
         self.drop_connection(node, cause, now);
     }
 
-    /// Order matters, as in Java: what was in flight fails first; then an update that is due counts as a failed attempt; only then the
-    /// disconnect asks for an update itself.
+    /// Order matters, as in Java: a Metadata request in flight fails first; then an update that is due counts as a failed attempt; then the
+    /// disconnect asks for an update itself; last come the batches.
     fn drop_connection(&mut self, node: BrokerId, cause: DisconnectCause, now: Moment) {
         let in_flight = self.connections.disconnected(node, now, &mut self.random);
         let metadata_in_flight = in_flight.iter().any(|request| matches!(request.kind, Request::Metadata { .. }));
@@ -369,13 +375,15 @@ impl ProducerCore {
     /// Per partition with waiting records: the mark of the oldest, and how many wait. Queued and in flight alike.
     #[must_use]
     pub fn unserved(&self) -> Vec<(TopicName, PartitionIndex, u64, usize)> {
-        let mut unserved: std::collections::BTreeMap<(TopicName, PartitionIndex), (u64, usize)> = std::collections::BTreeMap::new();
+        let mut unserved: BTreeMap<(TopicName, PartitionIndex), (RecordTag, usize)> = BTreeMap::new();
         for batch in self.accumulator.batches().chain(self.batches_in_flight()) {
-            let Some(oldest) = batch.tags.iter().map(|tag| tag.mark).min() else { continue };
+            let Some(oldest) = batch.tags.iter().min_by_key(|tag| tag.sent_at).copied() else { continue };
             let entry = unserved.entry((batch.topic.clone(), batch.partition)).or_insert((oldest, 0));
-            entry.0 = entry.0.min(oldest);
+            if oldest.sent_at < entry.0.sent_at {
+                entry.0 = oldest;
+            }
             entry.1 += batch.tags.len();
         }
-        unserved.into_iter().map(|((topic, partition), (mark, records))| (topic, partition, mark, records)).collect()
+        unserved.into_iter().map(|((topic, partition), (tag, records))| (topic, partition, tag.mark, records)).collect()
     }
 }

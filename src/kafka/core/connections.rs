@@ -38,6 +38,8 @@ pub struct InFlightRequest<K> {
     pub correlation_id: i32,
     /// When it was handed over.
     pub sent_at: Moment,
+    /// For how long the broker has asked for silence since; prolongs its timeout.
+    pub throttled: Duration,
     /// What it is.
     pub kind: K,
 }
@@ -224,14 +226,15 @@ impl<K> Connections<K> {
     }
 
     /// The broker asks for silence.
-    pub fn throttle(&mut self, node: BrokerId, until: Moment) {
+    pub fn throttle(&mut self, node: BrokerId, span: Duration, now: Moment) {
         if let Some(connection) = self.nodes.get_mut(&node) {
-            connection.throttled_until = Some(until);
+            connection.throttled_until = Some(now + span);
+            connection.in_flight.iter_mut().for_each(|request| request.throttled += span);
         }
     }
 
     /// Nodes whose connection has been in the making for longer than its setup timeout, and nodes whose oldest request has waited for longer
-    /// than `request_timeout` (throttling extends it).
+    /// than `request_timeout` (throttling prolongs it).
     pub fn overdue(&self, now: Moment, request_timeout: Duration) -> (Vec<BrokerId>, Vec<BrokerId>) {
         let nodes_where = |is_overdue: &dyn Fn(&Connection<K>) -> bool| {
             let mut nodes: Vec<_> = self.iter().filter(|(_, connection)| is_overdue(connection)).map(|(node, _)| node).collect();
@@ -341,9 +344,8 @@ impl<K> Connection<K> {
     }
 
     fn request_deadline(&self, request_timeout: Duration) -> Option<Moment> {
-        let oldest = self.in_flight.front()?;
-        let deadline = oldest.sent_at + request_timeout + Duration::from_millis(1);
-        Some(self.throttled_until.map_or(deadline, |until| deadline.max(until)))
+        let deadline = |request: &InFlightRequest<K>| request.sent_at + request_timeout + request.throttled + Duration::from_millis(1);
+        self.in_flight.iter().map(deadline).min()
     }
 
     fn idle_deadline(&self, idle_max: Option<Duration>) -> Option<Moment> {
@@ -389,6 +391,7 @@ mod tests {
                 connection.in_flight.push_back(InFlightRequest {
                     correlation_id: i32::try_from(correlation_id).unwrap(),
                     sent_at: NOW,
+                    throttled: Duration::ZERO,
                     kind: (),
                 });
             }

@@ -77,6 +77,13 @@ pub fn closed_while_allocating() -> Failure {
     failure("KafkaException", None, "Producer closed while allocating memory".to_owned())
 }
 
+/// A partition that no topic can have.
+#[must_use]
+pub fn negative_partition(partition: PartitionIndex) -> Failure {
+    let text = format!("Invalid partition: {partition}. Partition number should always be non-negative or null.");
+    failure("IllegalArgumentException", None, text)
+}
+
 /// Used after close.
 #[must_use]
 pub fn used_after_close() -> Failure {
@@ -123,6 +130,7 @@ pub fn batch_error(node: BrokerId, code: ErrorCode, message: Option<String>) -> 
 /// The Java client's exception class for a code.
 fn exception_class(code: ErrorCode) -> String {
     match code {
+        ErrorCode::UNKNOWN_SERVER_ERROR => "UnknownServerException".to_owned(),
         ErrorCode::REQUEST_TIMED_OUT => "TimeoutException".to_owned(),
         ErrorCode::MESSAGE_TOO_LARGE => "RecordTooLargeException".to_owned(),
         ErrorCode::NETWORK_EXCEPTION => "NetworkException".to_owned(),

@@ -21,13 +21,13 @@ use crate::kafka::wire::messages::{decode_metadata, encode_metadata};
 impl ProducerCore {
     /// Whether a Metadata request must go out now. While it is so, no node takes Produce requests (as in Java).
     pub(super) fn is_update_due(&mut self, now: Moment) -> bool {
-        self.metadata_in_flight.is_none() && self.machine.time_to_next_update(now, &mut self.random).is_zero()
+        !self.metadata_in_flight && self.machine.time_to_next_update(now, &mut self.random).is_zero()
     }
 
     /// Sends a Metadata request if one is due and a node can take it, or makes its way ready. Returns how long to wait before trying again;
     /// `None`: an event will tell.
     pub(super) fn maybe_update(&mut self, now: Moment) -> Option<Duration> {
-        if self.metadata_in_flight.is_some() {
+        if self.metadata_in_flight {
             return None;
         }
         let wait = self.machine.time_to_next_update(now, &mut self.random);
@@ -74,7 +74,7 @@ impl ProducerCore {
         let Some((version, frame)) = frame else { return self.close_connection(node, DisconnectCause::Protocol, now) };
         let (topics, request_bytes) = (request.topics.len(), frame.len());
         self.tell(now, ClientEvent::MetadataRequestSent { node, reason: request.reason, full: request.full, topics, request_bytes });
-        self.metadata_in_flight = Some(node);
+        self.metadata_in_flight = true;
         self.hand_over(node, correlation_id, frame, Request::Metadata { request, version, request_bytes }, now);
     }
 
@@ -90,7 +90,7 @@ impl ProducerCore {
         now: Moment,
     ) {
         let response_bytes = frame.len() + 4;
-        self.metadata_in_flight = None;
+        self.metadata_in_flight = false;
         let outcome = match decode_metadata(frame, version) {
             Err(_) => {
                 self.machine.failed_update(now);
@@ -131,7 +131,7 @@ impl ProducerCore {
         cause: DisconnectCause,
         now: Moment,
     ) {
-        self.metadata_in_flight = None;
+        self.metadata_in_flight = false;
         self.machine.failed_update(now);
         let outcome = match cause {
             DisconnectCause::RequestTimeout => MetadataOutcome::TimedOut,

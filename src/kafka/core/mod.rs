@@ -6,7 +6,7 @@
 //! moments.
 //!
 //! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), leader hints of Produce answers
-//! (`metadata`, `produce_flow`), compression (`wire::batch`), adaptive partitioning (`partitioner`).
+//! (`metadata`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`), adaptive partitioning (`partitioner`).
 
 pub mod accumulator;
 pub mod backoff;

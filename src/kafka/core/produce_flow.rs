@@ -20,6 +20,9 @@ use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::messages::{ProduceBatch, ProducePartition, decode_produce, encode_produce};
 use crate::kafka::wire::versions::BrokerVersions;
 
+/// Until the next look at a batch whose backoff was over by one draw of the jitter and not by the next.
+const REDRAW_WAIT: Duration = Duration::from_millis(1);
+
 /// The batches of a Produce request that waits for its answer; a batch that expires meanwhile is taken out.
 #[derive(Debug)]
 pub(super) struct InFlightBatches(Vec<(Option<TopicId>, Option<Batch>)>);
@@ -41,7 +44,10 @@ impl ProducerCore {
             if self.connections.can_send(*node, now) && !self.is_update_due(now) {
                 let mute = self.config.in_flight_max == 1;
                 let batches = self.accumulator.drain(*node, slots, self.config.request_bytes_max, mute, now, &mut self.random);
-                if !batches.is_empty() {
+                if batches.is_empty() {
+                    // `drain` draws the jitter of a retry's backoff anew and may say "not yet": look again soon.
+                    wait = Some(wait.map_or(REDRAW_WAIT, |wait| wait.min(REDRAW_WAIT)));
+                } else {
                     sent = true;
                     self.send_batches(*node, batches, now);
                 }
@@ -61,10 +67,7 @@ impl ProducerCore {
         batches.sort_by(|one, other| one.topic.cmp(&other.topic));
         let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
         let Some(version) = versions.and_then(BrokerVersions::highest_common::<ProduceRequest>) else {
-            for batch in batches {
-                self.fail(batch, &batch_error(node, ErrorCode::UNSUPPORTED_VERSION, None), now);
-            }
-            return;
+            return self.refuse(node, batches, None, now);
         };
         let correlation_id = self.correlation_id();
         let topic_ids: Vec<_> = batches.iter().map(|batch| self.machine.topic_id(&batch.topic)).collect();
@@ -83,13 +86,7 @@ impl ProducerCore {
         let timeout_ms = i32::try_from(self.config.request_timeout.as_millis()).unwrap_or(i32::MAX);
         let frame = match encode_produce(correlation_id, &self.client_id, version, self.config.acks.on_the_wire(), timeout_ms, &parts) {
             Ok(frame) => frame.freeze(),
-            Err(error) => {
-                for batch in batches {
-                    let failure = batch_error(node, ErrorCode::UNSUPPORTED_VERSION, Some(error.to_string()));
-                    self.fail(batch, &failure, now);
-                }
-                return;
-            }
+            Err(error) => return self.refuse(node, batches, Some(&error.to_string()), now),
         };
         let records = batches.iter().map(|batch| batch.tags.len()).sum();
         self.tell(now, ClientEvent::ProduceSent { node, batches: batches.len(), records, request_bytes: frame.len() });
@@ -101,6 +98,15 @@ impl ProducerCore {
         }
         let batches = InFlightBatches(topic_ids.into_iter().zip(batches.into_iter().map(Some)).collect());
         self.hand_over(node, correlation_id, frame, Request::Produce { version, batches }, now);
+    }
+
+    /// No request can carry these batches to this node.
+    fn refuse(&mut self, node: BrokerId, batches: Vec<Batch>, words: Option<&str>, now: Moment) {
+        for batch in batches {
+            self.accumulator.unmute(&batch.topic, batch.partition);
+            let failure = batch_error(node, ErrorCode::UNSUPPORTED_VERSION, words.map(str::to_owned));
+            self.fail(batch, &failure, now);
+        }
     }
 
     pub(super) fn on_produce(
@@ -227,7 +233,8 @@ impl ProducerCore {
             let failure = expired(&batch, now);
             self.fail(batch, &failure, now);
         }
-        let oldest = self.accumulator.batches().chain(self.batches_in_flight()).map(|batch| batch.created_at).min();
+        // As in Java, only the head of a queue expires: what waits behind it is looked at when it has become the head.
+        let oldest = self.accumulator.heads().chain(self.batches_in_flight()).map(|batch| batch.created_at).min();
         self.expiry_check_at = oldest.map(|created_at| created_at + timeout);
     }
 

@@ -21,7 +21,7 @@ use crate::kafka::core::connections::{ConnectAttempt, ConnectionId};
 use crate::kafka::core::output::{Action, Output};
 use crate::kafka::net::connector::Connector;
 use crate::kafka::net::shared::Shared;
-use crate::kafka::wire::frame::{FrameReader, WireError};
+use crate::kafka::wire::frame::FrameReader;
 
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -71,8 +71,9 @@ impl<C: Connector> Driver<C> {
 
     /// Runs until the client is closed.
     pub(super) async fn run(mut self) {
+        // Also if a pass panics: whoever waits for the end must not wait for ever.
+        let _finished = self.shared.finished.clone().drop_guard();
         poll_fn(|context| self.poll(context)).await;
-        self.shared.finished.cancel();
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -238,7 +239,6 @@ fn poll_read<S: AsyncRead + Unpin>(
                 match reader.next_frame() {
                     Ok(Some(bytes)) => frame(bytes),
                     Ok(None) => break,
-                    Err(WireError::FrameLength(_)) => return Err(LinkEnd::Malformed),
                     Err(_) => return Err(LinkEnd::Malformed),
                 }
             }

@@ -22,6 +22,7 @@ use crate::kafka::net::connector::{Connector, TcpConnector};
 use crate::kafka::net::driver::Driver;
 use crate::kafka::net::shared::Shared;
 use crate::kafka::wire::batch::single_record_bytes_max;
+use crate::kafka::wire::error::ErrorCode;
 
 /// A record to send.
 #[derive(Clone, Copy, Debug)]
@@ -119,11 +120,9 @@ impl Producer {
     /// # Errors
     /// [`TrySendError::WouldBlock`]: use [`Producer::send`]; [`TrySendError::Failed`]: it can never be sent.
     pub fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
-        if self.shared.closing.is_cancelled() {
-            return Err(TrySendError::Failed(failure::used_after_close()));
-        }
+        self.refuse_at_once(record).map_err(TrySendError::Failed)?;
         let Some(view) = self.known_topic(record) else { return Err(TrySendError::WouldBlock(BlockedOn::Metadata)) };
-        match self.append(now, record, &view, None).map_err(TrySendError::Failed)? {
+        match self.append(now, now, record, &view, None).map_err(TrySendError::Failed)? {
             None => Ok(()),
             Some(_) => Err(TrySendError::WouldBlock(BlockedOn::Memory)),
         }
@@ -134,20 +133,29 @@ impl Producer {
     /// # Errors
     /// Why it was never appended, in the Java producer's words.
     pub async fn send(&self, record: &Record<'_>) -> Result<(), Failure> {
-        if self.shared.closing.is_cancelled() {
-            return Err(failure::used_after_close());
-        }
+        self.refuse_at_once(record)?;
         let called_at = self.shared.clock.now();
         let deadline = called_at + self.block_max();
         let view = match self.known_topic(record) {
             Some(view) => view,
             None => self.blocked(BlockedOn::Metadata, called_at, self.wait_for_topic(record, deadline).await)?,
         };
-        let Some(bytes) = self.append(called_at, record, &view, None)? else { return Ok(()) };
+        let Some(bytes) = self.append(called_at, self.shared.clock.now(), record, &view, None)? else { return Ok(()) };
         let waiting_since = self.shared.clock.now();
         let granted = self.blocked(BlockedOn::Memory, waiting_since, self.wait_for_memory(bytes, deadline).await)?;
-        // With memory in hand an append cannot be refused.
-        self.append(called_at, record, &view, Some(granted)).map(|_| ())
+        // With memory in hand an append is refused only by a client that closes. What it does not need may be the next waiter's.
+        let appended = self.append(called_at, self.shared.clock.now(), record, &view, Some(granted));
+        self.shared.memory_granted.notify_waiters();
+        appended.map(|_| ())
+    }
+
+    /// What no waiting can mend.
+    fn refuse_at_once(&self, record: &Record<'_>) -> Result<(), Failure> {
+        match record.partition {
+            _ if self.shared.closing.is_cancelled() => Err(failure::used_after_close()),
+            Some(partition) if partition.0 < 0 => Err(failure::negative_partition(partition)),
+            _ => Ok(()),
+        }
     }
 
     fn block_max(&self) -> Duration {
@@ -166,15 +174,28 @@ impl Producer {
     fn known_topic(&self, record: &Record<'_>) -> Option<Arc<TopicView>> {
         let snapshot = self.shared.cell.load();
         let view = snapshot.topic(record.topic)?;
-        let has_partition = record.partition.is_none_or(|partition| i64::from(partition.0) < i64::from(view.partition_count()));
+        let has_partition =
+            record.partition.is_none_or(|partition| u32::try_from(partition.0).is_ok_and(|index| index < view.partition_count()));
         has_partition.then(|| Arc::clone(view))
     }
 
-    /// Appends; `Some(bytes)`: a new batch needs so much memory, which was not to be had.
-    fn append(&self, now: Moment, record: &Record<'_>, view: &TopicView, granted_bytes: Option<usize>) -> Result<Option<usize>, Failure> {
+    /// Appends; `Some(bytes)`: a new batch needs so much memory, which was not to be had. `sent_at` is when `send` was called; the batch's age
+    /// counts from `now`.
+    fn append(
+        &self,
+        sent_at: Moment,
+        now: Moment,
+        record: &Record<'_>,
+        view: &TopicView,
+        granted_bytes: Option<usize>,
+    ) -> Result<Option<usize>, Failure> {
         let bytes_max = single_record_bytes_max(record.key, record.value);
         let keyed = record.key.filter(|_| record.partition.is_none());
         let mut core = self.shared.core();
+        if core.is_closing() {
+            // Looked at under the lock: nothing is appended behind the driver's last pass.
+            return Err(failure::used_after_close());
+        }
         if bytes_max > core.config().request_bytes_max {
             return Err(failure::larger_than_request(bytes_max, core.config().request_bytes_max));
         }
@@ -188,7 +209,7 @@ impl Producer {
             key: record.key,
             value: record.value,
             timestamp_ms: record.timestamp_ms,
-            tag: RecordTag { mark: record.mark, sent_at: now },
+            tag: RecordTag { mark: record.mark, sent_at },
         };
         let appended = core.append(&append, view, granted_bytes, now);
         drop(core);
@@ -207,14 +228,11 @@ impl Producer {
     async fn wait_for_topic(&self, record: &Record<'_>, deadline: Moment) -> Result<Arc<TopicView>, Failure> {
         let topic = record.topic;
         let mut versions = self.shared.cell.watch();
+        if self.shared.core().is_invalid_topic(topic) {
+            return Err(failure::topic_error(topic, ErrorCode::INVALID_TOPIC_EXCEPTION));
+        }
         loop {
-            let (asked, error) = {
-                let mut core = self.shared.core();
-                (core.request_topic(topic, self.shared.clock.now()), core.topic_error(topic))
-            };
-            if error == Some(crate::kafka::wire::error::ErrorCode::INVALID_TOPIC_EXCEPTION) {
-                return Err(failure::topic_error(topic, crate::kafka::wire::error::ErrorCode::INVALID_TOPIC_EXCEPTION));
-            }
+            let asked = self.shared.core().request_topic(topic, self.shared.clock.now());
             self.shared.wake();
             let updated = timeout_at(self.shared.clock.instant_of(deadline), versions.wait_for(|version| *version > asked));
             let is_updated = tokio::select! {
@@ -298,5 +316,6 @@ struct Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.shared.core().abandon_memory(self.ticket);
+        self.shared.memory_granted.notify_waiters();
     }
 }

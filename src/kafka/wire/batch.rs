@@ -52,12 +52,6 @@ impl BatchBuilder {
         Self { buffer, limit_bytes, count: 0, base_timestamp_ms: 0, max_timestamp_ms: 0 }
     }
 
-    /// How many records it holds.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        usize::try_from(self.count).unwrap_or(0)
-    }
-
     /// Bytes written so far, header included.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -44,10 +44,13 @@ impl ErrorCode {
     /// 129
     pub const REBOOTSTRAP_REQUIRED: Self = Self(129);
 
-    /// The code, or `None` for 0.
+    /// The code, or `None` for 0. A code that this client does not know becomes -1.
     #[must_use]
     pub fn from_wire(code: i16) -> Option<Self> {
-        (code != 0).then_some(Self(code))
+        match ResponseError::try_from_code(code)? {
+            ResponseError::Unknown(_) => Some(Self::UNKNOWN_SERVER_ERROR),
+            _ => Some(Self(code)),
+        }
     }
 
     /// Whether the Java client's exception for it is an `InvalidMetadataException`: metadata is refreshed, and the request may be retried.
@@ -95,6 +98,13 @@ mod tests {
         {
             assert_eq!(ErrorCode(code).name(), name);
         }
+    }
+
+    #[test]
+    fn a_code_from_the_future_is_an_unknown_server_error() {
+        assert_eq!(ErrorCode::from_wire(0), None);
+        assert_eq!(ErrorCode::from_wire(6), Some(ErrorCode::NOT_LEADER_OR_FOLLOWER));
+        assert_eq!(ErrorCode::from_wire(30_000), Some(ErrorCode::UNKNOWN_SERVER_ERROR));
     }
 
     #[test]

@@ -64,16 +64,23 @@ pub(super) fn read(fields: &Fields<'_>) -> Cluster {
 
 fn kafka(fields: &Fields<'_>) -> Option<String> {
     let text = fields.text("kafka")?;
-    let parts: Option<Vec<u32>> = text.value.split('.').map(|part| part.parse().ok()).collect();
-    let problem = match parts.as_deref() {
-        Some([major, minor, _]) if (*major, *minor) >= KAFKA_OLDEST => return Some(text.value.to_owned()),
-        Some([_, _, _]) => Problem::error(text.span, format!("Kafka {} is too old", text.value)).hint("3.9.0 is the oldest that works"),
-        _ => {
-            Problem::error(text.span, format!("`kafka` = {:?} is no version", text.value)).hint("write all three numbers, as in \"4.3.0\"")
+    match kafka_version(text.value) {
+        Ok(()) => Some(text.value.to_owned()),
+        Err((wrong, hint)) => {
+            fields.problems.push(Problem::error(text.span, wrong).hint(hint));
+            None
         }
-    };
-    fields.problems.push(problem);
-    None
+    }
+}
+
+/// Whether a version of Kafka can be run; what is wrong, and a hint.
+pub(in crate::plan) fn kafka_version(text: &str) -> Result<(), (String, &'static str)> {
+    let parts: Option<Vec<u32>> = text.split('.').map(|part| part.parse().ok()).collect();
+    match parts.as_deref() {
+        Some([major, minor, _]) if (*major, *minor) >= KAFKA_OLDEST => Ok(()),
+        Some([_, _, _]) => Err((format!("Kafka {text} is too old"), "3.9.0 is the oldest that works")),
+        _ => Err((format!("`kafka` = {text:?} is no version"), "write all three numbers, as in \"4.3.0\"")),
+    }
 }
 
 fn layout(fields: &Fields<'_>) -> Option<Layout> {

@@ -25,6 +25,8 @@ use super::raw::Fields;
 
 use scene::Scene;
 
+pub(super) use cluster::kafka_version;
+
 /// Checks a whole plan. What could not be read has a stand-in: the result counts only if no error was found.
 pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let empty = DeTable::new();

@@ -72,6 +72,8 @@ pub(super) struct Lab {
     links: Vec<(ConnectionId, BrokerId)>,
     /// Attempts to these nodes fail.
     pub(super) dead: Vec<BrokerId>,
+    /// When the core wants to be called again.
+    pub(super) next: Option<Moment>,
     /// What [`Lab::run`] answers to Metadata.
     pub(super) cluster: MetadataAnswer,
 }
@@ -99,6 +101,7 @@ impl Lab {
             outcomes: Vec::new(),
             links: Vec::new(),
             dead: Vec::new(),
+            next: None,
             cluster,
         }
     }
@@ -158,7 +161,7 @@ impl Lab {
     /// One pass: the core decides, the pretended network connects and writes at once.
     pub(super) fn step(&mut self) {
         loop {
-            self.core.turn(self.now);
+            self.next = self.core.turn(self.now);
             let output = self.core.take_output();
             self.events.extend(output.events.into_iter().map(|(_, event)| event));
             for delivery in &output.deliveries {

@@ -198,3 +198,40 @@ fn closing_gives_every_record_one_outcome() {
     assert!(outcomes.iter().all(|(_, outcome)| matches!(outcome, Outcome::Indeterminate(_))));
     assert!(lab.core.is_drained());
 }
+
+#[test]
+fn a_retry_goes_out_at_the_moments_that_the_core_asks_for() {
+    let mut lab = Lab::settled(&[("linger.ms", "0")]);
+    lab.append(0, 1);
+    lab.step();
+    for round in 0..50 {
+        let written = lab.take_written(0);
+        assert_eq!(written.len(), 1, "round {round}");
+        lab.answer_produce(&written[0], 19);
+        lab.step();
+        let refused_at = lab.now;
+        while !lab.written.iter().any(|written| written.api_key == 0) {
+            lab.now = lab.next.filter(|next| *next > lab.now).expect("a moment to come");
+            assert!(lab.now <= refused_at + ms(1_100), "round {round}: still waiting at {:?}", lab.now.since(refused_at));
+            lab.step();
+        }
+    }
+}
+
+#[test]
+fn batches_in_reverse_order_expire_without_a_deadline_in_the_past() {
+    let mut lab = Lab::settled(&[("linger.ms", "0"), ("request.timeout.ms", "1000"), ("delivery.timeout.ms", "3000"), ("batch.size", "1")]);
+    for mark in 1..=5 {
+        lab.append(0, mark);
+        lab.run_silent(ms(20));
+    }
+    lab.dead = vec![BrokerId(1), BrokerId(-1)];
+    lab.cluster = answer(2, vec![topic_answer("orders", 7, vec![partition(0, -1, 6), partition(1, 2, 5)])]);
+    lab.cut(1);
+    lab.run(ms(2_850));
+    while lab.outcomes.len() < 5 {
+        lab.step();
+        assert!(lab.next.is_none_or(|next| next > lab.now), "the core asks for a moment that is over");
+        lab.run(ms(1));
+    }
+}
