@@ -77,7 +77,9 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let outages = outages_of(&results, &kill["step"]);
     assert_eq!(outages.len(), 10 * 6, "one row per producer and partition");
     let longest = outages.iter().max().copied().unwrap();
-    let expected = if kill["was_controller"] == "true" { 7_000..16_000 } else { 7_000..12_000 };
+    // The session lasts 9 s from the last heartbeat, at most 2 s before the kill. A new controller knows no session of the killed node, so the
+    // node's own return may end the stall sooner there, or the session's new start later.
+    let expected = if kill["was_controller"] == "true" { 4_000..18_000 } else { 6_500..14_000 };
     assert!(expected.contains(&longest), "every partition stalls until the session of the killed node is over: {longest} ms");
 
     // Counts of seconds, groups and producers are the same counts.
