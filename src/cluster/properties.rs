@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{ClusterError, Node, RunId};
 use crate::ids::{BrokerId, HostPort};
-use crate::plan::model::{ClusterSpec, NetworkMode};
+use crate::plan::model::{ClusterSpec, NetworkMode, RESERVED_PROPERTIES};
 
 /// Port of the listener between brokers, inside the cluster's own network.
 pub(crate) const INTERNAL_PORT: u16 = 9092;
@@ -21,25 +21,6 @@ pub(crate) const CLIENT_PORT: u16 = 9094;
 
 /// Where a node keeps its data: in the container's own layer, so that it comes back with the container and goes with it.
 const LOG_DIR: &str = "/tmp/kafka-data";
-
-/// Properties that wire the nodes together; a plan that set one would break the cluster.
-const RESERVED: [&str; 15] = [
-    "node.id",
-    "broker.id",
-    "cluster.id",
-    "process.roles",
-    "listeners",
-    "advertised.listeners",
-    "advertised.host.name",
-    "listener.security.protocol.map",
-    "inter.broker.listener.name",
-    "controller.listener.names",
-    "controller.quorum.voters",
-    "controller.quorum.bootstrap.servers",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-];
 
 /// A node and the ports of 127.0.0.1 that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +102,7 @@ pub(crate) fn environment(
 ) -> Result<BTreeMap<String, String>, ClusterError> {
     let mut properties = own_properties(spec, run, all, node);
     for (name, value) in &spec.config {
-        if RESERVED.contains(&name.as_str()) {
+        if RESERVED_PROPERTIES.contains(&name.as_str()) {
             return Err(ClusterError::ReservedProperty { name: name.clone() });
         }
         properties.insert(name.clone(), value.clone());
@@ -306,7 +287,7 @@ mod tests {
         assert_eq!(environment["KAFKA_AUTO_CREATE_TOPICS_ENABLE"], "true");
         assert_eq!(environment["KAFKA_BROKER_SESSION_TIMEOUT_MS"], "9000");
 
-        for name in RESERVED {
+        for name in RESERVED_PROPERTIES {
             let spec = ClusterSpec { config: BTreeMap::from([(name.into(), "x".into())]), ..spec.clone() };
             let all = wire(&spec, &[20_001, 20_002]);
             let error = super::environment(&spec, &run(), &all, &all[0], false).unwrap_err();

@@ -2,6 +2,10 @@
 //!
 //! Made by `plan::check` alone; read by every later stage. Nothing here can be wrong in a way that `check` finds.
 
+mod reserved;
+
+pub use reserved::RESERVED_PROPERTIES;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;

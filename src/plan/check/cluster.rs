@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::model::{ClusterSpec, Layout, NetworkMode};
+use crate::plan::model::{ClusterSpec, Layout, NetworkMode, RESERVED_PROPERTIES};
 use crate::plan::problem::Problem;
 use crate::plan::raw::Fields;
 use crate::plan::units::show_size;
@@ -12,25 +12,6 @@ const NODES_DEFAULT: u16 = 3;
 
 /// The oldest Kafka that works.
 const KAFKA_OLDEST: (u32, u32) = (3, 9);
-
-/// Properties that follow from the layout and the ports of the run.
-const RESERVED: [&str; 15] = [
-    "node.id",
-    "broker.id",
-    "cluster.id",
-    "process.roles",
-    "listeners",
-    "advertised.listeners",
-    "advertised.host.name",
-    "controller.listener.names",
-    "controller.quorum.voters",
-    "controller.quorum.bootstrap.servers",
-    "inter.broker.listener.name",
-    "listener.security.protocol.map",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-];
 
 /// The section, with what other sections ask of it.
 #[derive(Debug)]
@@ -103,7 +84,7 @@ fn layout(fields: &Fields<'_>) -> Option<Layout> {
 fn config(fields: &Fields<'_>) -> BTreeMap<String, String> {
     let mut config = BTreeMap::new();
     for property in fields.config("config") {
-        if RESERVED.contains(&property.key) {
+        if RESERVED_PROPERTIES.contains(&property.key) {
             let message = format!("`{}` cannot be set here", property.key);
             fields.problems.push(Problem::error(property.key_span, message).hint("it follows from the nodes and the ports of each run"));
         } else {
