@@ -19,6 +19,7 @@ use super::phases::Phases;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
 use super::{RunError, brokers, started, topics};
+use crate::analyze::expectation_fact;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
 use crate::engine::EngineContext;
@@ -250,8 +251,8 @@ impl Run<'_> {
         let now = self.clock.now();
         let run = started::fact(&self.request.plan, &self.id, cluster, &self.warnings, self.clock.wall_time_of(steady));
         facts.emit(now, Fact::RunStarted(Box::new(run)));
-        for expectation in started::expectations(&self.request.plan) {
-            facts.emit(now, expectation);
+        for expectation in &self.request.plan.expectations {
+            facts.emit(now, expectation_fact(expectation));
         }
         Ok((facts, intake))
     }

@@ -10,7 +10,7 @@ use crate::cluster::{DockerCluster, RunId};
 use crate::engine::Engine;
 use crate::engine::native::NativeEngine;
 use crate::plan::model::{EngineKind, Plan};
-use crate::record::fact::{Fact, GroupInfo, RunStarted};
+use crate::record::fact::{GroupInfo, RunStarted};
 
 /// Each group with its engine, and remarks on their configurations.
 ///
@@ -51,16 +51,6 @@ pub(super) fn fact(plan: &Plan, id: &RunId, cluster: Option<&DockerCluster>, war
         groups: groups.collect(),
         warnings: warnings.to_vec(),
     }
-}
-
-/// The plan's expectations as facts.
-pub(super) fn expectations(plan: &Plan) -> impl Iterator<Item = Fact> + '_ {
-    plan.expectations.iter().map(|expectation| Fact::Expected {
-        metric: expectation.metric.name().to_owned(),
-        group: expectation.group.clone(),
-        comparison: expectation.comparison.sign().to_owned(),
-        value: expectation.value,
-    })
 }
 
 fn versions(plan: &Plan, cluster: Option<&DockerCluster>) -> BTreeMap<String, String> {
