@@ -30,7 +30,6 @@ pub use docker::{DockerCluster, UpOptions};
 pub use error::ClusterError;
 pub use labels::RunId;
 pub use progress::{Progress, ProgressFn};
-pub use remove::LastResort;
 
 use std::fmt::Debug;
 use std::net::SocketAddr;

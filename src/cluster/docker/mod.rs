@@ -5,7 +5,6 @@
 //!
 //! ```text
 //! let cluster = DockerCluster::up(..).await?;      // cancelled or failed: leaves nothing
-//! let last_resort = cluster.last_resort();         // for the panic hook and the second Ctrl-C
 //! ... work, raced against SIGINT and SIGTERM ...
 //! cluster.down().await?;                           // the orderly end; a drop without it removes the cluster too, but blocks
 //! ```
@@ -26,7 +25,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::daemon::{Daemon, could_not, status_of};
-use super::remove::{self, LastResort, Leash};
+use super::remove::{self, Leash};
 use super::{Cluster, ClusterError, Node, NodeState, NodeUsage, RunId};
 use crate::ids::{BrokerId, HostPort};
 
@@ -73,12 +72,6 @@ impl DockerCluster {
     #[must_use]
     pub fn bootstrap(&self) -> Vec<HostPort> {
         self.nodes.iter().filter_map(|node| node.client_listener.clone()).collect()
-    }
-
-    /// Removes the cluster from where nothing can be awaited. Take it right after `up` and give it to the panic hook.
-    #[must_use]
-    pub fn last_resort(&self) -> LastResort {
-        self.leash.0.clone()
     }
 
     /// The orderly end: removes containers, their volumes and the network; leaves a kept cluster. Idempotent.
