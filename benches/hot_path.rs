@@ -4,14 +4,13 @@
 
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
-use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use kafka_chaos::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicName, UpdateVersion};
 use kafka_chaos::kafka::core::partitioner::partition_of_key;
-use kafka_chaos::kafka::metadata::{PartitionView, Snapshot, SnapshotCell, TopicView};
+use kafka_chaos::kafka::metadata::{PartitionView, Snapshot, SnapshotCell, TopicMap, TopicView};
 use kafka_chaos::kafka::wire::batch::BatchBuilder;
 
 fn snapshot(partitions: i32) -> Snapshot {
@@ -27,7 +26,7 @@ fn snapshot(partitions: i32) -> Snapshot {
         offline: Arc::from([]),
     };
     let view = TopicView { id: None, internal: false, partitions: (0..partitions).map(partition).collect(), available: Vec::new() };
-    let topics = HashMap::from([(TopicName::from("orders"), Arc::new(view))]);
+    let topics = TopicMap::from_iter([(TopicName::from("orders"), Arc::new(view))]);
     Snapshot::new(UpdateVersion(1), nodes, None, None, topics)
 }
 

@@ -3,10 +3,10 @@
 //! Reading takes no lock; a snapshot is replaced as a whole, so no reader sees half of an update. Not here: when to ask for a new one
 //! and whether to believe it (`core::metadata`). Java's counterparts: `MetadataSnapshot`, `Cluster`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
+use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName, TopicPartition, UpdateVersion};
@@ -25,8 +25,12 @@ pub struct Snapshot {
     pub controller: Option<BrokerId>,
     /// Made from the bootstrap list: no topics, nodes with negative ids.
     pub is_bootstrap: bool,
-    topics: HashMap<TopicName, Arc<TopicView>>,
+    /// Looked into for every record, by names that the plan or the cluster's own admin chose: no need for a hash that resists an attacker.
+    topics: TopicMap,
 }
+
+/// Topics by name.
+pub type TopicMap = FxHashMap<TopicName, Arc<TopicView>>;
 
 /// One topic in a [`Snapshot`].
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +98,7 @@ impl Snapshot {
         nodes: Vec<(BrokerId, HostPort)>,
         cluster_id: Option<Arc<str>>,
         controller: Option<BrokerId>,
-        mut topics: HashMap<TopicName, Arc<TopicView>>,
+        mut topics: TopicMap,
     ) -> Self {
         for topic in topics.values_mut() {
             let available = available_partitions(&topic.partitions, &nodes);
@@ -113,7 +117,7 @@ impl Snapshot {
 
     /// All topics.
     #[must_use]
-    pub fn topics(&self) -> &HashMap<TopicName, Arc<TopicView>> {
+    pub fn topics(&self) -> &TopicMap {
         &self.topics
     }
 

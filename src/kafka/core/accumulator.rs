@@ -3,10 +3,12 @@
 //! Java's counterpart: `RecordAccumulator`. The leader is looked up when a batch is drained, not when its record comes: batches follow the
 //! snapshot. Not here: requests and answers (`produce_flow`).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::Rng;
+use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, PartitionIndex, TopicName};
@@ -26,14 +28,16 @@ type Slot = (usize, PartitionIndex);
 #[derive(Debug)]
 pub struct Accumulator {
     topics: Vec<TopicQueues>,
-    slots: HashMap<TopicName, usize>,
+    slots: FxHashMap<TopicName, usize>,
+    /// Slot of the topic that was appended to last.
+    latest_slot: usize,
     /// `buffer.memory`
     pub memory: Memory,
     batch_bytes: usize,
     linger: Duration,
     backoff: ExponentialBackoff,
     /// Where the last drain of a node stopped: the next begins behind it, so that no partition starves.
-    last_drained: HashMap<BrokerId, Slot>,
+    last_drained: FxHashMap<BrokerId, Slot>,
 }
 
 #[derive(Debug)]
@@ -106,20 +110,27 @@ impl Accumulator {
     pub fn new(config: &ProducerConfig) -> Self {
         Self {
             topics: Vec::new(),
-            slots: HashMap::new(),
+            slots: FxHashMap::default(),
+            latest_slot: 0,
             memory: Memory::new(config.buffer_bytes),
             batch_bytes: config.batch_bytes,
             linger: config.linger,
             backoff: ExponentialBackoff::new(config.retry_backoff, config.retry_backoff_max),
-            last_drained: HashMap::new(),
+            last_drained: FxHashMap::default(),
         }
     }
 
     fn slot_of(&mut self, topic: &TopicName) -> usize {
+        // A sender hands in the same name again and again: no need to hash it for every record.
+        if self.topics.get(self.latest_slot).is_some_and(|latest| Arc::ptr_eq(&latest.name.0, &topic.0)) {
+            return self.latest_slot;
+        }
         if let Some(slot) = self.slots.get(topic) {
+            self.latest_slot = *slot;
             return *slot;
         }
         let slot = self.topics.len();
+        self.latest_slot = slot;
         self.slots.insert(topic.clone(), slot);
         self.topics.push(TopicQueues { name: topic.clone(), partitions: BTreeMap::new(), sticky: None });
         slot
@@ -275,9 +286,8 @@ impl Accumulator {
 
 impl TopicQueues {
     fn sticky_partition(&mut self, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) -> PartitionIndex {
-        let closed = |queue: &Queue| queue.batches.back().is_none_or(Batch::is_full);
         if let Some(sticky) = self.sticky
-            && !sticky.is_spent(batch_bytes, self.partitions.get(&sticky.partition).is_none_or(closed))
+            && !self.is_spent(sticky, batch_bytes)
         {
             return sticky.partition;
         }
@@ -289,10 +299,16 @@ impl TopicQueues {
     fn produced(&mut self, bytes: usize, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) {
         let Some(sticky) = &mut self.sticky else { return };
         sticky.produced_bytes += bytes;
-        let closed = self.partitions.get(&sticky.partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full);
-        if sticky.is_spent(batch_bytes, closed) {
+        let sticky = *sticky;
+        if self.is_spent(sticky, batch_bytes) {
             self.sticky = Some(Sticky::choose(view, random));
         }
+    }
+
+    /// Looks into the queue only once the bytes alone don't decide.
+    fn is_spent(&self, sticky: Sticky, batch_bytes: usize) -> bool {
+        let all_full = || self.partitions.get(&sticky.partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full);
+        sticky.produced_bytes >= batch_bytes && sticky.is_spent(batch_bytes, all_full())
     }
 }
 

@@ -3,10 +3,11 @@
 //! Java's counterparts: `ClusterConnectionStates`, `InFlightRequests`, `NetworkClient.leastLoadedNode`. Not here: sockets (`net`), what the
 //! requests mean (`client`).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use rand::{Rng, RngExt};
+use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, HostPort};
@@ -74,7 +75,7 @@ pub struct Connection<K> {
 /// All connections of a client.
 #[derive(Debug)]
 pub struct Connections<K> {
-    nodes: HashMap<BrokerId, Connection<K>>,
+    nodes: FxHashMap<BrokerId, Connection<K>>,
     next_id: u64,
     reconnect_backoff: ExponentialBackoff,
     setup_backoff: ExponentialBackoff,
@@ -108,7 +109,7 @@ impl<K> Connections<K> {
     #[must_use]
     pub fn new(config: &ProducerConfig) -> Self {
         Self {
-            nodes: HashMap::new(),
+            nodes: FxHashMap::default(),
             next_id: 0,
             reconnect_backoff: ExponentialBackoff::new(config.reconnect_backoff, config.reconnect_backoff_max),
             setup_backoff: ExponentialBackoff::new(config.setup_timeout, config.setup_timeout_max),

@@ -4,12 +4,12 @@
 //! surprises there: a full update that is asked for while another full one is in flight is lost; a failed attempt and a success both hold the next
 //! request back by one backoff. Not here: which node is asked (`client`), the snapshot itself (`kafka::metadata`).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rand::Rng;
 use rand::seq::SliceRandom;
+use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
 use crate::ids::{HostPort, LeaderEpoch, TopicId, TopicName, TopicPartition, UpdateVersion};
@@ -17,7 +17,7 @@ use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::interest::TopicInterest;
 use crate::kafka::event::UpdateReason;
-use crate::kafka::metadata::{PartitionView, Snapshot, TopicView};
+use crate::kafka::metadata::{PartitionView, Snapshot, TopicMap, TopicView};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::messages::{MetadataAnswer, PartitionAnswer, TopicAnswer};
 
@@ -44,11 +44,11 @@ pub struct MetadataMachine {
     need_full: Option<UpdateReason>,
     need_partial: bool,
     /// Highest accepted epoch per partition; outlives the snapshot.
-    seen_epochs: HashMap<TopicPartition, LeaderEpoch>,
+    seen_epochs: FxHashMap<TopicPartition, LeaderEpoch>,
     /// Topic-level errors of the last answer.
-    errors: HashMap<TopicName, ErrorCode>,
+    errors: FxHashMap<TopicName, ErrorCode>,
     /// Those of them (17, 29) that a waiting `send` must hear of.
-    recoverable: HashMap<TopicName, ErrorCode>,
+    recoverable: FxHashMap<TopicName, ErrorCode>,
 }
 
 /// A Metadata request to send, and what must be remembered with it until its answer.
@@ -97,9 +97,9 @@ impl MetadataMachine {
             equivalent_responses: 0,
             need_full: None,
             need_partial: false,
-            seen_epochs: HashMap::new(),
-            errors: HashMap::new(),
-            recoverable: HashMap::new(),
+            seen_epochs: FxHashMap::default(),
+            errors: FxHashMap::default(),
+            recoverable: FxHashMap::default(),
         };
         machine.back_to_bootstrap(UpdateReason::Start);
         machine
@@ -244,7 +244,7 @@ impl MetadataMachine {
 
     fn take_topics(&mut self, full: bool, answer: MetadataAnswer, now: Moment, random: &mut impl Rng) -> Vec<UpdateReason> {
         let mut raised = Vec::new();
-        let mut taken: HashMap<TopicName, Arc<TopicView>> = HashMap::new();
+        let mut taken = TopicMap::default();
         let mut named = Vec::new();
         let trusted_epochs = answer.version >= FIRST_VERSION_WITH_TRUSTED_EPOCHS;
         self.errors.clear();
@@ -279,6 +279,7 @@ impl MetadataMachine {
 
     fn take_topic(&mut self, topic: TopicAnswer, trusted_epochs: bool, raised: &mut Vec<UpdateReason>) -> (TopicName, TopicView) {
         let TopicAnswer { name, id, internal, partitions, .. } = topic;
+        let name = self.interest.interned(&name).unwrap_or(name);
         let old = self.snapshot.topic(&name).cloned();
         let id_changed = id.is_some_and(|id| old.as_ref().and_then(|old| old.id) != Some(id));
         let mut views = Vec::with_capacity(partitions.len());
@@ -320,12 +321,7 @@ impl MetadataMachine {
     }
 
     /// A partial answer: topics that it does not name stay, if they are still of interest.
-    fn merged(
-        &mut self,
-        named: &[TopicName],
-        mut taken: HashMap<TopicName, Arc<TopicView>>,
-        now: Moment,
-    ) -> HashMap<TopicName, Arc<TopicView>> {
+    fn merged(&mut self, named: &[TopicName], mut taken: TopicMap, now: Moment) -> TopicMap {
         let previous = Arc::clone(&self.snapshot);
         for (name, topic) in previous.topics() {
             if !named.contains(name) && self.interest.retain(name, now) {

@@ -1,12 +1,12 @@
 //! Where requests for each partition went last, so that a change of route can be told.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::ids::{BrokerId, PartitionIndex, TopicName, TopicPartition};
 
 /// Last route per partition.
 #[derive(Debug, Default)]
-pub(super) struct Routes(HashMap<TopicName, Vec<Option<BrokerId>>>);
+pub(super) struct Routes(FxHashMap<TopicName, Vec<Option<BrokerId>>>);
 
 impl Routes {
     /// Notes a request; returns the partition and its route before if this one goes elsewhere. Indexes that no topic can have are not noted.

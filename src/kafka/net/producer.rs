@@ -17,7 +17,7 @@ use crate::kafka::core::failure;
 use crate::kafka::core::memory::MemoryTicket;
 use crate::kafka::core::partitioner::partition_of_key;
 use crate::kafka::event::{BlockedOn, ClientEvent, ClientObserver, Failure, RecordTag};
-use crate::kafka::metadata::TopicView;
+use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::net::connector::{Connector, TcpConnector};
 use crate::kafka::net::driver::Driver;
 use crate::kafka::net::shared::Shared;
@@ -77,7 +77,7 @@ struct LastHandle(Arc<Shared>);
 
 impl Drop for LastHandle {
     fn drop(&mut self) {
-        if !self.0.closing.is_cancelled() {
+        if !self.0.is_closing() {
             self.0.begin_close(Duration::ZERO);
         }
     }
@@ -121,8 +121,9 @@ impl Producer {
     /// [`TrySendError::WouldBlock`]: use [`Producer::send`]; [`TrySendError::Failed`]: it can never be sent.
     pub fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
         self.refuse_at_once(record).map_err(TrySendError::Failed)?;
-        let Some(view) = self.known_topic(record) else { return Err(TrySendError::WouldBlock(BlockedOn::Metadata)) };
-        match self.append(now, now, record, &view, None).map_err(TrySendError::Failed)? {
+        let snapshot = self.shared.cell.load();
+        let Some(view) = known_topic(&snapshot, record) else { return Err(TrySendError::WouldBlock(BlockedOn::Metadata)) };
+        match self.append(now, now, record, view, None).map_err(TrySendError::Failed)? {
             None => Ok(()),
             Some(_) => Err(TrySendError::WouldBlock(BlockedOn::Memory)),
         }
@@ -152,7 +153,7 @@ impl Producer {
     /// What no waiting can mend.
     fn refuse_at_once(&self, record: &Record<'_>) -> Result<(), Failure> {
         match record.partition {
-            _ if self.shared.closing.is_cancelled() => Err(failure::used_after_close()),
+            _ if self.shared.is_closing() => Err(failure::used_after_close()),
             Some(partition) if partition.0 < 0 => Err(failure::negative_partition(partition)),
             _ => Ok(()),
         }
@@ -170,13 +171,9 @@ impl Producer {
         result
     }
 
-    /// The record's topic, if the snapshot holds it with enough partitions. Takes no lock.
+    /// The record's topic, to keep, if the present snapshot holds it with enough partitions.
     fn known_topic(&self, record: &Record<'_>) -> Option<Arc<TopicView>> {
-        let snapshot = self.shared.cell.load();
-        let view = snapshot.topic(record.topic)?;
-        let has_partition =
-            record.partition.is_none_or(|partition| u32::try_from(partition.0).is_ok_and(|index| index < view.partition_count()));
-        has_partition.then(|| Arc::clone(view))
+        known_topic(&self.shared.cell.load(), record).cloned()
     }
 
     /// Appends; `Some(bytes)`: a new batch needs so much memory, which was not to be had. `sent_at` is when `send` was called; the batch's age
@@ -305,6 +302,14 @@ impl Producer {
             unserved: core.unserved(),
         }
     }
+}
+
+/// The record's topic, if the snapshot holds it with enough partitions.
+fn known_topic<'a>(snapshot: &'a Snapshot, record: &Record<'_>) -> Option<&'a Arc<TopicView>> {
+    let view = snapshot.topic(record.topic)?;
+    let has_partition =
+        record.partition.is_none_or(|partition| u32::try_from(partition.0).is_ok_and(|index| index < view.partition_count()));
+    has_partition.then_some(view)
 }
 
 /// A place in the queue for memory; given up when dropped, so that a cancelled `send` does not keep it.

@@ -100,6 +100,11 @@ impl Shared {
         self.wake();
     }
 
+    /// Whether `begin_close` was called. One load, unlike a look at `closing`, which takes that token's lock.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.close_deadline.load(Ordering::Acquire) > 0
+    }
+
     pub(crate) fn close_deadline(&self) -> Option<Moment> {
         Some(Moment(self.close_deadline.load(Ordering::Acquire))).filter(|deadline| deadline.0 > 0)
     }
