@@ -28,8 +28,8 @@ use crate::plan::model::Load;
 /// Records between two looks at the clock: at a microsecond or less each, their times stay right to a few microseconds.
 const RECORDS_PER_LOOK: usize = 16;
 
-/// Bursts between two turns for the other tasks of this thread.
-const BURSTS_PER_TURN: usize = 4;
+/// Bursts between two turns for the other tasks of this thread: some 100 us, so that giving way (two system calls) costs little.
+const BURSTS_PER_TURN: usize = 32;
 
 /// A producer at work.
 pub(crate) struct Sender<M: MakeClient> {
