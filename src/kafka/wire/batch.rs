@@ -3,7 +3,7 @@
 //! A builder appends to one buffer and patches the header when the batch closes: no list of records is kept, and the size that decides
 //! whether a batch is full is at hand at every append. Reading batches is the codec crate's job (and the tests').
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 
 /// Bytes before the first record.
 pub const HEADER_BYTES: usize = 61;
@@ -36,7 +36,7 @@ pub fn single_record_bytes_max(key: Option<&[u8]>, value: &[u8]) -> usize {
 /// A batch under construction.
 #[derive(Debug)]
 pub struct BatchBuilder {
-    buffer: BytesMut,
+    buffer: Vec<u8>,
     limit_bytes: usize,
     count: i32,
     base_timestamp_ms: i64,
@@ -47,8 +47,8 @@ impl BatchBuilder {
     /// An empty batch that takes records up to `limit_bytes` in all, and always at least one.
     #[must_use]
     pub fn new(limit_bytes: usize) -> Self {
-        let mut buffer = BytesMut::with_capacity(FIRST_BUFFER_BYTES.min(limit_bytes.max(HEADER_BYTES)));
-        buffer.put_bytes(0, HEADER_BYTES);
+        let mut buffer = Vec::with_capacity(FIRST_BUFFER_BYTES.min(limit_bytes.max(HEADER_BYTES)));
+        buffer.resize(HEADER_BYTES, 0);
         Self { buffer, limit_bytes, count: 0, base_timestamp_ms: 0, max_timestamp_ms: 0 }
     }
 
@@ -83,21 +83,25 @@ impl BatchBuilder {
         if self.count > 0 && self.buffer.len() + record_bytes > self.limit_bytes {
             return false;
         }
-        self.buffer.reserve(record_bytes);
-        put_length(&mut self.buffer, body_bytes);
-        self.buffer.put_u8(0);
-        put_varint(&mut self.buffer, timestamp_delta);
-        put_varint(&mut self.buffer, offset_delta);
+        let mut head = Head::default();
+        head.put((body_bytes as u64) << 1);
+        head.put(0);
+        head.put(timestamp_delta);
+        head.put(offset_delta);
+        self.buffer.reserve(record_bytes + HEAD_BYTES_MAX);
         match key {
             Some(key) => {
-                put_length(&mut self.buffer, key.len());
-                self.buffer.put_slice(key);
+                head.put((key.len() as u64) << 1);
+                head.append_to(&mut self.buffer);
+                self.buffer.extend_from_slice(key);
+                head = Head::default();
             }
-            None => put_varint(&mut self.buffer, zigzag(-1)),
+            None => head.put(zigzag(-1)),
         }
-        put_length(&mut self.buffer, value.len());
-        self.buffer.put_slice(value);
-        put_length(&mut self.buffer, 0);
+        head.put((value.len() as u64) << 1);
+        head.append_to(&mut self.buffer);
+        self.buffer.extend_from_slice(value);
+        self.buffer.push(0);
         self.count += 1;
         self.max_timestamp_ms = self.max_timestamp_ms.max(timestamp_ms);
         true
@@ -120,7 +124,7 @@ impl BatchBuilder {
         buffer[..HEADER_BYTES].copy_from_slice(&header);
         let crc = crc32c::crc32c(&buffer[at::ATTRIBUTES..]);
         buffer[at::CRC..][..4].copy_from_slice(&crc.to_be_bytes());
-        buffer.freeze()
+        Bytes::from(buffer)
     }
 }
 
@@ -138,16 +142,37 @@ fn varint_u64_bytes(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-fn put_length(buffer: &mut BytesMut, length: usize) {
-    put_varint(buffer, (length as u64) << 1);
+/// More than the varints of a record that stand together can take: lengths, deltas, attributes.
+const HEAD_BYTES_MAX: usize = 48;
+
+/// Varints that are put together on the stack and copied in one piece of constant size, which is a few moves instead of a call for each byte.
+struct Head {
+    bytes: [u8; HEAD_BYTES_MAX],
+    length: usize,
 }
 
-fn put_varint(buffer: &mut BytesMut, mut value: u64) {
-    while value >= 0x80 {
-        buffer.put_u8((value as u8 & 0x7f) | 0x80);
-        value >>= 7;
+impl Default for Head {
+    fn default() -> Self {
+        Self { bytes: [0; HEAD_BYTES_MAX], length: 0 }
     }
-    buffer.put_u8(value as u8);
+}
+
+impl Head {
+    fn put(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes[self.length] = (value as u8 & 0x7f) | 0x80;
+            self.length += 1;
+            value >>= 7;
+        }
+        self.bytes[self.length] = value as u8;
+        self.length += 1;
+    }
+
+    fn append_to(&self, buffer: &mut Vec<u8>) {
+        let end = buffer.len() + self.length;
+        buffer.extend_from_slice(&self.bytes);
+        buffer.truncate(end);
+    }
 }
 
 #[cfg(test)]
