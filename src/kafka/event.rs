@@ -237,9 +237,10 @@ pub enum ClientEvent {
         to: Option<BrokerId>,
         /// The new epoch, where the broker gave one.
         epoch: Option<LeaderEpoch>,
-        /// Who said so.
+        /// Who said so: the broker that answered to Metadata, or, between two updates, the one whose Produce answer named the new leader (KIP-951).
+        /// `None`: the client went back to its bootstrap list.
         node: Option<BrokerId>,
-        /// The client's update version.
+        /// The client's update version; a leader named in a Produce answer does not raise it.
         update_version: UpdateVersion,
     },
     /// The client went back to its bootstrap list (KIP-899, KIP-1102).

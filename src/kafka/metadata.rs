@@ -109,6 +109,21 @@ impl Snapshot {
         Self { update_version, nodes, cluster_id, controller, is_bootstrap: false, topics }
     }
 
+    /// This snapshot with other leaders for some of its partitions, and with these nodes: not an update, so the version stays. What is said of
+    /// partitions that are not here is left out.
+    #[must_use]
+    pub fn with_leaders(&self, leaders: &[(TopicPartition, BrokerId, LeaderEpoch)], nodes: Vec<(BrokerId, HostPort)>) -> Self {
+        let mut topics = self.topics.clone();
+        for (at, leader, epoch) in leaders {
+            let Some(topic) = topics.get_mut(&at.topic) else { continue };
+            if let Some(partition) = Arc::make_mut(topic).partitions.iter_mut().find(|partition| partition.index == at.partition) {
+                partition.named_leader = Some(*leader);
+                partition.epoch = Some(*epoch);
+            }
+        }
+        Self::new(self.update_version, nodes, self.cluster_id.clone(), self.controller, topics)
+    }
+
     /// A topic, if it is known.
     #[must_use]
     pub fn topic(&self, name: &TopicName) -> Option<&Arc<TopicView>> {

@@ -180,9 +180,9 @@ pub enum Fact {
         to: Option<BrokerId>,
         /// The new epoch.
         epoch: Option<LeaderEpoch>,
-        /// Who said so.
+        /// Who said so; with the `update_version` of the fact before it, in answer to Produce rather than to Metadata.
         node: Option<BrokerId>,
-        /// The client's update version.
+        /// The client's update version; a leader named in an answer to Produce does not raise it.
         update_version: UpdateVersion,
     },
     /// A producer's requests for a partition go to another node.

@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
-use crate::ids::{HostPort, LeaderEpoch, TopicId, TopicName, TopicPartition, UpdateVersion};
+use crate::ids::{BrokerId, HostPort, LeaderEpoch, TopicId, TopicName, TopicPartition, UpdateVersion};
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::interest::TopicInterest;
@@ -360,6 +360,18 @@ impl MetadataMachine {
     #[must_use]
     pub fn is_invalid(&self, topic: &TopicName) -> bool {
         self.errors.get(topic) == Some(&ErrorCode::INVALID_TOPIC_EXCEPTION)
+    }
+
+    /// The leader's epoch of a partition as far as this client knows: that of the snapshot if it is current, else the highest one accepted.
+    pub(super) fn known_epoch(&self, at: &TopicPartition) -> Option<LeaderEpoch> {
+        let cached = || self.snapshot.topic(&at.topic)?.partition(at.partition)?.epoch;
+        self.seen_epochs.get(at).copied().or_else(cached)
+    }
+
+    /// Puts another snapshot of the same version in place, and remembers its epochs. Returns the one before.
+    pub(super) fn replace_silently(&mut self, next: Arc<Snapshot>, leaders: Vec<(TopicPartition, BrokerId, LeaderEpoch)>) -> Arc<Snapshot> {
+        self.seen_epochs.extend(leaders.into_iter().map(|(at, _, epoch)| (at, epoch)));
+        std::mem::replace(&mut self.snapshot, next)
     }
 
     /// The id that the snapshot holds for a topic.

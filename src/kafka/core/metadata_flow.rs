@@ -166,7 +166,7 @@ impl ProducerCore {
     }
 
     /// Publishes the machine's snapshot and tells what differs from the one before.
-    fn publish(&mut self, previous: &Snapshot, node: Option<BrokerId>, wake: bool, now: Moment) {
+    pub(super) fn publish(&mut self, previous: &Snapshot, node: Option<BrokerId>, wake: bool, now: Moment) {
         let snapshot = Arc::clone(self.machine.snapshot());
         let update_version = snapshot.update_version;
         let changes = SnapshotChanges::between(previous, &snapshot);

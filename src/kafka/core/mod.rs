@@ -5,8 +5,7 @@
 //! `produce_flow` are its two halves; the other modules are parts that know nothing of each other. Driven by `net`; tested with hand-made
 //! moments.
 //!
-//! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), leader hints of Produce answers
-//! (`metadata`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`), adaptive partitioning (`partitioner`).
+//! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`), adaptive partitioning (`partitioner`).
 
 pub mod accumulator;
 pub mod backoff;
@@ -16,6 +15,7 @@ pub mod config;
 pub mod connections;
 pub mod failure;
 pub mod interest;
+mod leader_hints;
 pub mod memory;
 pub mod metadata;
 mod metadata_flow;

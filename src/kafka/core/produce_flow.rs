@@ -14,6 +14,7 @@ use crate::kafka::core::batch::Batch;
 use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::config::Acks;
 use crate::kafka::core::failure::{batch_error, expired, forced_close};
+use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
@@ -124,14 +125,17 @@ impl ProducerCore {
         };
         self.tell(now, ClientEvent::ProduceDone { node, round_trip: now.since(sent_at) });
         self.throttle(node, answer.throttle_ms, now);
+        let mut hints = LeaderHints::new(answer.endpoints);
         for partition in answer.partitions {
             if let Some(batch) = batches.take(&partition) {
+                hints.collect(&batch, partition.error, partition.leader);
                 self.complete(node, batch, partition.error, partition.message, partition.base_offset, now);
             }
         }
         for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
             self.complete(node, batch, Some(ErrorCode::UNKNOWN_SERVER_ERROR), Some("not in the response".to_owned()), -1, now);
         }
+        self.take_leader_hints(node, &hints, now);
     }
 
     /// With `acks=0` a request is done when it is written.

@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::metadata_response::{MetadataResponsePartition, MetadataResponseTopic};
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use kafka_protocol::messages::produce_response::{LeaderIdAndEpoch, NodeEndpoint};
 use kafka_protocol::messages::{ApiVersionsRequest, MetadataRequest, MetadataResponse, ProduceRequest};
 use kafka_protocol::protocol::{Message, StrBytes};
 
@@ -190,6 +191,8 @@ pub const FIRST_PRODUCE_VERSION_WITH_TOPIC_IDS: i16 = 13;
 pub struct ProduceAnswer {
     /// One entry per batch.
     pub partitions: Vec<ProducePartition>,
+    /// Where the leaders named in `partitions` listen (KIP-951, version 10 and later); entries without an address are left out.
+    pub endpoints: Vec<(BrokerId, HostPort)>,
     /// How long the broker asks the client to be silent, in ms.
     pub throttle_ms: u32,
 }
@@ -209,6 +212,8 @@ pub struct ProducePartition {
     pub message: Option<String>,
     /// Offset of the first record.
     pub base_offset: i64,
+    /// The partition's leader and its epoch as the broker knows them (KIP-951); `None` unless both are given.
+    pub leader: Option<(BrokerId, LeaderEpoch)>,
 }
 
 /// Decodes a Produce response.
@@ -217,7 +222,11 @@ pub struct ProducePartition {
 /// [`WireError::Decode`]
 pub fn decode_produce(frame: Bytes, version: i16) -> Result<ProduceAnswer, WireError> {
     let response = decode_response::<ProduceRequest>(frame, version)?;
-    let mut answer = ProduceAnswer { partitions: Vec::new(), throttle_ms: u32::try_from(response.throttle_time_ms).unwrap_or(0) };
+    let mut answer = ProduceAnswer {
+        partitions: Vec::new(),
+        endpoints: response.node_endpoints.iter().filter_map(endpoint).collect(),
+        throttle_ms: u32::try_from(response.throttle_time_ms).unwrap_or(0),
+    };
     for topic in response.responses {
         for partition in topic.partition_responses {
             answer.partitions.push(ProducePartition {
@@ -227,10 +236,20 @@ pub fn decode_produce(frame: Bytes, version: i16) -> Result<ProduceAnswer, WireE
                 error: ErrorCode::from_wire(partition.error_code),
                 message: partition.error_message.map(|text| text.as_str().to_owned()),
                 base_offset: partition.base_offset,
+                leader: leader_hint(&partition.current_leader),
             });
         }
     }
     Ok(answer)
+}
+
+fn endpoint(endpoint: &NodeEndpoint) -> Option<(BrokerId, HostPort)> {
+    let port = u16::try_from(endpoint.port).ok()?;
+    (!endpoint.host.is_empty()).then(|| (BrokerId(endpoint.node_id.0), HostPort::new(endpoint.host.as_str(), port)))
+}
+
+fn leader_hint(leader: &LeaderIdAndEpoch) -> Option<(BrokerId, LeaderEpoch)> {
+    (leader.leader_id.0 != -1 && leader.leader_epoch != -1).then_some((BrokerId(leader.leader_id.0), LeaderEpoch(leader.leader_epoch)))
 }
 
 /// Highest ApiVersions version of this client; the first question on every connection.

@@ -247,7 +247,7 @@ fn read_request(node: BrokerId, connection: ConnectionId, mut frame: Bytes) -> W
     Written { node, connection, api_key, version, correlation_id: header.correlation_id, body: frame }
 }
 
-fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R) -> Bytes {
+pub(super) fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R) -> Bytes {
     let mut frame = BytesMut::new();
     ResponseHeader::default().with_correlation_id(written.correlation_id).encode(&mut frame, R::header_version(written.version)).unwrap();
     body.encode(&mut frame, written.version).unwrap();

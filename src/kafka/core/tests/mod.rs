@@ -1,6 +1,7 @@
 //! The core's rules, one test per rule, with hand-made moments.
 
 mod lab;
+mod leader_hints;
 mod metadata_rules;
 mod produce_rules;
 mod refresh_rules;
