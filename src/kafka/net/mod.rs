@@ -9,3 +9,6 @@ mod driver;
 pub mod producer;
 pub mod rpc;
 mod shared;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! Tests of the producer with its driver against scripted brokers, in virtual time.
+
+pub(crate) mod fake;
+pub(crate) mod watcher;
+
+mod faults;
+mod first_send;
+mod flow;
+mod metadata_seen;
