@@ -81,6 +81,7 @@ fn plain(value: f64) -> String {
 }
 
 impl Measured<'_> {
+    /// The metric's value; `None`: of one group at least it is unknown.
     fn value(&self, metric: Metric, group: Option<&str>) -> Option<f64> {
         match metric {
             Metric::RecordsDue => self.records(group, |totals| totals.due),
@@ -93,8 +94,8 @@ impl Measured<'_> {
             Metric::BaselineResponseP99Ms => self.baseline_p99_ms(group),
             Metric::MetadataRequestsPerProducerMax => self.requests(group, |finding| finding.metadata_requests.per_producer),
             Metric::MetadataRequestsByAgePerProducerMax => self.requests(group, |finding| finding.metadata_requests.by_age_per_producer),
-            Metric::PartitionsCachedMin => self.cached(group).map(|(least, _)| least).min().map(f64::from),
-            Metric::PartitionsCachedMax => self.cached(group).map(|(_, greatest)| greatest).max().map(f64::from),
+            Metric::PartitionsCachedMin => self.cached(group)?.into_iter().map(|(least, _)| least).min().map(f64::from),
+            Metric::PartitionsCachedMax => self.cached(group)?.into_iter().map(|(_, greatest)| greatest).max().map(f64::from),
         }
     }
 
@@ -133,11 +134,12 @@ impl Measured<'_> {
     }
 
     fn requests(&self, group: Option<&str>, of: impl Fn(&GroupFinding) -> Option<Spread>) -> Option<f64> {
-        self.groups(group).filter_map(of).map(|spread| spread.max).max().map(float)
+        let spreads: Option<Vec<Spread>> = self.groups(group).map(of).collect();
+        spreads?.into_iter().map(|spread| spread.max).max().map(float)
     }
 
-    fn cached(&self, group: Option<&str>) -> impl Iterator<Item = (u32, u32)> {
-        self.groups(group).filter_map(|finding| finding.cached_partitions)
+    fn cached(&self, group: Option<&str>) -> Option<Vec<(u32, u32)>> {
+        self.groups(group).map(|finding| finding.cached_partitions).collect()
     }
 }
 

@@ -85,7 +85,7 @@ pub struct ExpectationFinding {
     pub value_in_words: String,
 }
 
-/// What one group did and saw.
+/// What one group did and saw. `None` where its client cannot tell: unknown is not 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupFinding {
     /// Its name.
@@ -109,9 +109,9 @@ pub struct GroupFinding {
     /// A stretch without service must be longer than this to be an outage: 500 ms above the baseline's p99.
     pub outage_threshold_ms: i64,
     /// Time that sends waited for metadata, over all producers.
-    pub blocked_metadata_ms: u64,
+    pub blocked_metadata_ms: Option<u64>,
     /// Time that sends waited for memory.
-    pub blocked_memory_ms: u64,
+    pub blocked_memory_ms: Option<u64>,
     /// Least and greatest partition count of any producer's topic in its cache at the end.
     pub cached_partitions: Option<(u32, u32)>,
     /// Remarks, such as settings without effect.
@@ -121,20 +121,20 @@ pub struct GroupFinding {
 /// A group's Metadata requests over its producers' whole lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestFinding {
-    /// All of them.
-    pub total: u64,
-    /// By reason.
+    /// All of them; `None`: the client does not count them.
+    pub total: Option<u64>,
+    /// By reason; under `unknown` those of a client that does not say why.
     pub by_reason: BTreeMap<String, u64>,
     /// Over producers.
     pub per_producer: Option<Spread>,
     /// Those sent for age alone, over producers.
     pub by_age_per_producer: Option<Spread>,
     /// Bytes sent.
-    pub request_bytes: u64,
+    pub request_bytes: Option<u64>,
     /// Bytes received.
-    pub response_bytes: u64,
+    pub response_bytes: Option<u64>,
     /// How they ended.
-    pub by_outcome: BTreeMap<String, u64>,
+    pub by_outcome: Option<BTreeMap<String, u64>>,
 }
 
 /// Stages from construction, each counted from it.

@@ -31,12 +31,12 @@ pub struct LiveGroup {
     pub totals: Totals,
     /// Records handed over and not yet known.
     pub in_flight: u64,
-    /// Metadata requests sent in that second.
-    pub metadata_requests: u64,
-    /// Producer-partition pairs without service.
-    pub stalled_pairs: u64,
+    /// Metadata requests sent in that second; `None`: the group's client does not count them.
+    pub metadata_requests: Option<u64>,
+    /// Producer-partition pairs without service; `None`: the client cannot tell.
+    pub stalled_pairs: Option<u64>,
     /// How long the worst of them has been without.
-    pub stalled_max_ms: u64,
+    pub stalled_max_ms: Option<u64>,
     /// The latest second of each worker.
     workers: BTreeMap<u32, GroupSecond>,
     stall: Stall,
@@ -108,8 +108,9 @@ impl Live {
         let step = self.step.clone();
         let group = self.group(&second.group);
         group.take(worker, second);
-        group.stall.open |= group.stalled_pairs > 0;
-        if !group.stall.open || group.stalled_pairs > 0 {
+        let is_stalled = group.stalled_pairs.is_some_and(|pairs| pairs > 0);
+        group.stall.open |= is_stalled;
+        if !group.stall.open || is_stalled {
             return None;
         }
         let stall = std::mem::take(&mut group.stall);
@@ -143,9 +144,10 @@ impl LiveGroup {
         self.last = Totals::default();
         self.workers.values().for_each(|second| self.last.add(&second.counts));
         self.in_flight = self.workers.values().map(|second| second.in_flight).sum();
-        self.metadata_requests = self.workers.values().flat_map(|second| second.metadata_requests.values()).sum();
+        let requests = |second: &GroupSecond| second.metadata_requests.as_ref().map(|reasons| reasons.values().sum::<u64>());
+        self.metadata_requests = self.workers.values().map(requests).sum();
         self.stalled_pairs = self.workers.values().map(|second| second.stalled_pairs).sum();
-        self.stalled_max_ms = self.workers.values().map(|second| second.stalled_max_ms).max().unwrap_or(0);
+        self.stalled_max_ms = self.workers.values().filter_map(|second| second.stalled_max_ms).max();
     }
 }
 
@@ -165,9 +167,9 @@ mod tests {
         let stream = Sample::new(&[("steady", 1)])
             .load("steady", 0, 10)
             .step(4, "kill", "2", 10_000)
-            .second("steady", 10, |second| second.stalled_pairs = 2)
+            .second("steady", 10, |second| second.stalled_pairs = Some(2))
             .gap(Pair("steady", 0, 0), 10_000, Some(11_200))
-            .second("steady", 11, |second| second.stalled_pairs = 1)
+            .second("steady", 11, |second| second.stalled_pairs = Some(1))
             .gap(Pair("steady", 0, 1), 10_010, Some(12_400))
             .second("steady", 12, |_| {})
             .second("steady", 13, |_| {});

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::{LatencyFinding, Quantiles, WindowFinding};
+use crate::analyze::known::Known;
 use crate::analyze::window::{SECOND_US, Window};
 use crate::ids::ProducerIndex;
 use crate::record::fact::{Fact, GroupSecond, Stamped, Totals};
@@ -21,10 +22,10 @@ pub(crate) struct GroupLoad {
     pub(crate) due_until_us: i64,
     /// Values above the histograms' bound.
     pub(crate) out_of_range: u64,
-    pub(crate) blocked_metadata_us: u64,
-    pub(crate) blocked_memory_us: u64,
+    pub(crate) blocked_metadata_us: Known<u64>,
+    pub(crate) blocked_memory_us: Known<u64>,
     /// Least and greatest partition count in any producer's cache at the end.
-    pub(crate) cached_partitions: Option<(u32, u32)>,
+    pub(crate) cached_partitions: Known<Option<(u32, u32)>>,
     windows: [WindowLatency; 3],
 }
 
@@ -69,9 +70,11 @@ impl Loads {
             } => {
                 let group = self.groups.entry(group.clone()).or_default();
                 group.producers.insert(*producer, *totals);
-                group.blocked_metadata_us += blocked_metadata_us;
-                group.blocked_memory_us += blocked_memory_us;
-                group.cached(cached_partitions.values().copied());
+                group.blocked_metadata_us.add(*blocked_metadata_us, |sum, us| *sum += us);
+                group.blocked_memory_us.add(*blocked_memory_us, |sum, us| *sum += us);
+                group
+                    .cached_partitions
+                    .add(cached_partitions.as_ref(), |bounds, counts| counts.values().for_each(|count| widen(bounds, *count)));
             }
             _ => {}
         }
@@ -102,13 +105,6 @@ impl GroupLoad {
         merge(&mut window.response_ok, second.histogram("response_ok")?)?;
         merge(&mut window.response_bad, second.histogram("response_bad")?)?;
         merge(&mut window.service_ok, second.histogram("service_ok")?)
-    }
-
-    fn cached(&mut self, counts: impl Iterator<Item = u32>) {
-        for count in counts {
-            let (least, greatest) = self.cached_partitions.unwrap_or((count, count));
-            self.cached_partitions = Some((least.min(count), greatest.max(count)));
-        }
     }
 
     /// The group's records: its producers' own totals if all of `producers` told theirs, else the sum of its seconds.
@@ -142,6 +138,11 @@ impl GroupLoad {
         };
         LatencyFinding { warmup: finding(Window::Warmup), baseline: finding(Window::Baseline), after: finding(Window::After) }
     }
+}
+
+fn widen(bounds: &mut Option<(u32, u32)>, count: u32) {
+    let (least, greatest) = bounds.unwrap_or((count, count));
+    *bounds = Some((least.min(count), greatest.max(count)));
 }
 
 impl Totals {

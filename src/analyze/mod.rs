@@ -16,6 +16,7 @@ pub mod findings;
 mod first_ack;
 mod generator;
 mod growth;
+mod known;
 pub mod live;
 mod load;
 mod names;
@@ -208,9 +209,9 @@ impl Analysis {
             first_ack_stages_ms: stages,
             latency: load.latency(),
             outage_threshold_ms: millis(load.baseline_p99_us().unwrap_or(0) + ABOVE_BASELINE_US),
-            blocked_metadata_ms: load.blocked_metadata_us / 1000,
-            blocked_memory_ms: load.blocked_memory_us / 1000,
-            cached_partitions: load.cached_partitions,
+            blocked_metadata_ms: load.blocked_metadata_us.get().map(|us| us / 1000),
+            blocked_memory_ms: load.blocked_memory_us.get().map(|us| us / 1000),
+            cached_partitions: load.cached_partitions.get().copied().flatten(),
             warnings: self.group_warnings.get(&info.name).into_iter().flatten().cloned().collect(),
         }
     }

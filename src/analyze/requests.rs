@@ -6,20 +6,23 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::RequestFinding;
+use crate::analyze::known::Known;
 use crate::analyze::spread::Spread;
 use crate::ids::ProducerIndex;
-use crate::record::fact::{Fact, Stamped};
+use crate::record::fact::{Fact, Stamped, UNKNOWN_REASON};
 
 type ByReason = BTreeMap<String, u64>;
 
 /// One group's requests.
 #[derive(Clone, Debug, Default)]
 struct GroupRequests {
-    /// As each producer told at its end.
-    told: BTreeMap<ProducerIndex, ByReason>,
+    /// As each producer told at its end; `None`: it does not count them.
+    told: BTreeMap<ProducerIndex, Option<ByReason>>,
     /// As counted from single facts.
     seen: BTreeMap<ProducerIndex, ByReason>,
-    by_outcome: BTreeMap<String, u64>,
+    /// Sum of the group's seconds; what is left of a client that was cut off and tells no single requests.
+    seconds: Known<ByReason>,
+    by_outcome: ByReason,
     request_bytes: u64,
     response_bytes: u64,
 }
@@ -44,41 +47,69 @@ impl Requests {
             Fact::ProducerTotals { group, producer, metadata_requests, .. } => {
                 entry(&mut self.groups, group).told.insert(*producer, metadata_requests.clone());
             }
+            Fact::Second(second) => {
+                let group = entry(&mut self.groups, &second.group);
+                group.seconds.add(second.metadata_requests.as_ref(), add);
+            }
             _ => {}
         }
     }
 
     /// The group's figures.
     pub(crate) fn finding(&self, group: &str) -> RequestFinding {
-        let Some(group) = self.groups.get(group) else { return RequestFinding::default() };
-        let mut by_reason = ByReason::new();
-        for (reason, count) in group.producers().flat_map(|(_, reasons)| reasons) {
-            *entry(&mut by_reason, reason) += count;
-        }
-        RequestFinding {
-            total: by_reason.values().sum(),
-            by_reason,
-            per_producer: Spread::of(group.producers().map(|(_, reasons)| signed(reasons.values().sum()))),
-            by_age_per_producer: Spread::of(group.producers().map(|(_, reasons)| signed(reasons.get("age").copied().unwrap_or(0)))),
-            request_bytes: group.request_bytes,
-            response_bytes: group.response_bytes,
-            by_outcome: group.by_outcome.clone(),
-        }
+        let Some(group) = self.groups.get(group) else { return GroupRequests::default().finding() };
+        group.finding()
     }
 
-    /// Producers whose own count differs from that of their single facts.
+    /// Producers whose own count differs from that of their single facts; those that do not tell single requests are not asked.
     pub(crate) fn disagreeing(&self, group: &str) -> usize {
         let Some(group) = self.groups.get(group) else { return 0 };
-        let count = |reasons: Option<&ByReason>| reasons.map_or(0, |reasons| reasons.values().sum::<u64>());
-        group.told.iter().filter(|(producer, told)| count(Some(told)) != count(group.seen.get(producer))).count()
+        let with_reasons = group.told.iter().filter(|(_, told)| tells_reasons(told.as_ref()));
+        with_reasons.filter(|(producer, told)| told.as_ref().map_or(0, sum) != group.seen.get(producer).map_or(0, sum)).count()
     }
 }
 
 impl GroupRequests {
-    fn producers(&self) -> impl Iterator<Item = (&ProducerIndex, &ByReason)> {
-        let only_seen = self.seen.iter().filter(|(producer, _)| !self.told.contains_key(producer));
-        self.told.iter().chain(only_seen)
+    fn finding(&self) -> RequestFinding {
+        let mut by_reason = ByReason::new();
+        self.producers().filter_map(|(_, reasons)| reasons).for_each(|reasons| add(&mut by_reason, reasons));
+        let is_counted = self.seconds.get().is_some() && self.producers().all(|(_, reasons)| reasons.is_some());
+        let has_reasons = tells_reasons(self.seconds.get()) && self.producers().all(|(_, reasons)| tells_reasons(reasons));
+        if let Some(seconds) = self.seconds.get().filter(|_| !has_reasons && self.told.is_empty()) {
+            by_reason.clone_from(seconds);
+        }
+        let counts = |of: fn(&ByReason) -> u64| Spread::of(self.producers().filter_map(|(_, reasons)| reasons).map(of).map(signed));
+        RequestFinding {
+            total: is_counted.then(|| sum(&by_reason)),
+            by_reason,
+            per_producer: counts(sum).filter(|_| is_counted),
+            by_age_per_producer: counts(|reasons| reasons.get("age").copied().unwrap_or(0)).filter(|_| has_reasons),
+            request_bytes: has_reasons.then_some(self.request_bytes),
+            response_bytes: has_reasons.then_some(self.response_bytes),
+            by_outcome: has_reasons.then(|| self.by_outcome.clone()),
+        }
     }
+
+    fn producers(&self) -> impl Iterator<Item = (&ProducerIndex, Option<&ByReason>)> {
+        let told = self.told.iter().map(|(producer, reasons)| (producer, reasons.as_ref()));
+        let only_seen = self.seen.iter().filter(|(producer, _)| !self.told.contains_key(producer));
+        told.chain(only_seen.map(|(producer, reasons)| (producer, Some(reasons))))
+    }
+}
+
+/// Whether a producer says why it sent its requests; then it also tells each of them.
+fn tells_reasons(reasons: Option<&ByReason>) -> bool {
+    reasons.is_some_and(|reasons| !reasons.contains_key(UNKNOWN_REASON))
+}
+
+fn add(sum: &mut ByReason, reasons: &ByReason) {
+    for (reason, count) in reasons {
+        *entry(sum, reason) += count;
+    }
+}
+
+fn sum(reasons: &ByReason) -> u64 {
+    reasons.values().sum()
 }
 
 /// The entry of a name, without an allocation where it is there already.

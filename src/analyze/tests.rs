@@ -1,7 +1,8 @@
 //! Findings and verdicts of whole streams.
 
 use super::*;
-use crate::record::fact::StepOutcome;
+use crate::ids::ProducerIndex;
+use crate::record::fact::{GroupSecond, StepOutcome, UNKNOWN_REASON};
 use crate::record::sample::Sample;
 
 fn findings(stream: &Sample) -> Findings {
@@ -136,11 +137,11 @@ fn the_generator_tells_of_the_baseline_and_of_the_whole_load() {
 fn requests_are_counted_from_totals_or_else_from_events_and_must_agree() {
     let events = calm().request("steady", 0, "start", -1_900).request("steady", 0, "age", 3_000);
     let cut_off = findings(&events);
-    assert_eq!(cut_off.groups[0].metadata_requests.total, 2);
+    assert_eq!(cut_off.groups[0].metadata_requests.total, Some(2));
     let events = calm().request("steady", 0, "start", -1_900).request("steady", 0, "age", 3_000);
     let told = findings(&events.totals("steady", 0, Totals::default(), &[("start", 1), ("age", 4)], 6).end(20_000));
     let requests = &told.groups[0].metadata_requests;
-    assert_eq!((requests.total, requests.by_age_per_producer.unwrap().max, requests.response_bytes), (5, 4, 800));
+    assert_eq!((requests.total, requests.by_age_per_producer.unwrap().max, requests.response_bytes), (Some(5), 4, Some(800)));
     assert!(told.warnings[0].contains("count their Metadata requests otherwise"), "{:?}", told.warnings);
 }
 
@@ -151,4 +152,69 @@ fn the_order_of_facts_within_a_second_does_not_matter() {
     let mut facts = stream.facts;
     facts[1..].reverse();
     assert_eq!(findings(&Sample { facts }).groups, first.groups);
+}
+
+/// A group whose client counts its Metadata requests without reasons, and one whose client tells nothing of itself.
+fn foreign() -> Sample {
+    let without_reasons = |second: &mut GroupSecond| {
+        second.metadata_requests = Some(BTreeMap::from([(UNKNOWN_REASON.to_owned(), 1)]));
+        (second.metadata_request_bytes, second.metadata_response_bytes, second.blocked_metadata) = (None, None, None);
+    };
+    let silent = |second: &mut GroupSecond| {
+        without_reasons(second);
+        (second.metadata_requests, second.cached_partitions_min, second.cached_partitions_max) = (None, None, None);
+    };
+    let told = |group: &str, requests: Option<u64>, cached: Option<u32>| Fact::ProducerTotals {
+        group: group.to_owned(),
+        producer: ProducerIndex(0),
+        totals: Totals { due: 1_200, sent: 1_200, ok: 1_200, failed: 0, indeterminate: 0 },
+        metadata_requests: requests.map(|count| BTreeMap::from([(UNKNOWN_REASON.to_owned(), count)])),
+        blocked_metadata_us: None,
+        blocked_memory_us: Some(0),
+        cached_partitions: cached.map(|count| BTreeMap::from([("orders".to_owned(), count)])),
+    };
+    let mut stream = Sample::new(&[("counting", 1), ("silent", 1)]);
+    for second in -2..10 {
+        stream = stream.second("counting", second, without_reasons).second("silent", second, silent);
+    }
+    stream.at(60_000, told("counting", Some(12), Some(6))).at(60_000, told("silent", None, None))
+}
+
+#[test]
+fn what_a_client_cannot_tell_is_unknown_and_never_zero() {
+    let findings = findings(&foreign().end(60_000));
+    let [counting, silent] = &findings.groups[..] else { panic!() };
+    let requests = &counting.metadata_requests;
+    assert_eq!((requests.total, requests.per_producer.map(|spread| spread.max)), (Some(12), Some(12)));
+    assert_eq!((requests.by_age_per_producer, requests.request_bytes, &requests.by_outcome), (None, None, &None));
+    assert_eq!((counting.blocked_metadata_ms, counting.blocked_memory_ms, counting.cached_partitions), (None, Some(0), Some((6, 6))));
+    let requests = &silent.metadata_requests;
+    assert_eq!((requests.total, requests.per_producer, requests.response_bytes), (None, None, None));
+    assert_eq!(silent.cached_partitions, None);
+    assert!(findings.warnings.is_empty(), "{:?}", findings.warnings);
+}
+
+#[test]
+fn a_foreign_client_that_was_cut_off_has_the_count_of_its_seconds() {
+    let mut stream = foreign();
+    stream.facts.retain(|stamped| !matches!(stamped.fact, Fact::ProducerTotals { .. }));
+    let findings = findings(&stream);
+    let totals: Vec<Option<u64>> = findings.groups.iter().map(|group| group.metadata_requests.total).collect();
+    assert_eq!(totals, [Some(12), None]);
+}
+
+#[test]
+fn an_expectation_over_an_unknown_metric_is_unknown() {
+    for (metric, met) in [
+        ("metadata-requests.by-age.per-producer", None),
+        ("metadata-requests.per-producer", None),
+        ("partitions.cached.min", None),
+        ("partitions.cached.max", None),
+        ("records.failed", Some(true)),
+    ] {
+        let findings = findings(&foreign().expect(metric, "==", 0.0).end(60_000));
+        assert_eq!(findings.expectations[0].met, met, "{metric}");
+        let verdict = if met.is_some() { Verdict::Pass } else { Verdict::Unknown };
+        assert_eq!(findings.verdict, verdict, "{metric}: {:?}", findings.reasons);
+    }
 }

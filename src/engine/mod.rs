@@ -4,8 +4,10 @@
 //! [`FactSink`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
 
 pub mod generator;
+mod group;
 pub mod native;
 mod recorder;
+pub mod registry;
 
 pub(crate) use recorder::second::{second_end, second_of};
 
@@ -50,6 +52,9 @@ pub trait Engine: Debug + Send + Sync {
     /// When the group could not be started with this configuration.
     fn check(&self, group: &ProducerGroup) -> Result<Vec<String>, EngineError>;
 
+    /// Version of the client, for the run's file; `None`: it is this project's own.
+    fn version(&self) -> Option<String>;
+
     /// Starts a group: it sends from `context.load_start + active.from` on, until `active.until` or [`GroupHandle::stop_sending`]. To be
     /// called inside a tokio runtime, in which the group lives.
     fn start<'a>(
@@ -81,5 +86,13 @@ pub enum EngineError {
         group: String,
         /// The client's own words.
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// This build has no such engine. Not the plan's fault: the environment's (exit code 3).
+    #[error("engine `{engine}` is not available: {hint}")]
+    NotAvailable {
+        /// The engine's name in plans.
+        engine: &'static str,
+        /// Why, and what to do.
+        hint: &'static str,
     },
 }

@@ -2,8 +2,10 @@
 //!
 //! Made by `plan::check` alone; read by every later stage. Nothing here can be wrong in a way that `check` finds.
 
+mod engine;
 mod reserved;
 
+pub use engine::EngineKind;
 pub use reserved::RESERVED_PROPERTIES;
 
 use std::collections::BTreeMap;
@@ -168,13 +170,6 @@ pub struct ProducerGroup {
     pub config: BTreeMap<String, String>,
     /// Bootstrap list to give instead of the cluster's own.
     pub bootstrap: Option<Vec<HostPort>>,
-}
-
-/// The client that makes a group's load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineKind {
-    /// This project's own producer.
-    Native,
 }
 
 /// How a producer paces its records.

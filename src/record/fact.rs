@@ -145,7 +145,7 @@ pub enum Fact {
         /// `updated`, `empty`, `disconnected`, `timed_out`, `rebootstrap_required`, `malformed`, or `unanswered` at the end of the run.
         outcome: String,
     },
-    /// A producer's cache shows another partition count.
+    /// A producer's cache shows another partition count. Of a foreign client it is known when it next speaks of itself.
     PartitionCount {
         /// The group.
         group: String,
@@ -161,8 +161,8 @@ pub enum Fact {
         node: Option<BrokerId>,
         /// The reason of the request that brought it, as in `metadata_request`.
         reason: Option<String>,
-        /// The client's update version.
-        update_version: UpdateVersion,
+        /// The client's update version; `None`: it counts none.
+        update_version: Option<UpdateVersion>,
     },
     /// A producer's cache shows another leader or epoch.
     LeaderSeen {
@@ -309,14 +309,15 @@ pub enum Fact {
         producer: ProducerIndex,
         /// Its record counts.
         totals: Totals,
-        /// Its Metadata requests by reason, cut-off ones included.
-        metadata_requests: BTreeMap<String, u64>,
-        /// Time that its sends waited for metadata.
-        blocked_metadata_us: u64,
-        /// Time that its sends waited for memory.
-        blocked_memory_us: u64,
-        /// Partition count of each topic in its cache at the end.
-        cached_partitions: BTreeMap<String, u32>,
+        /// Its Metadata requests by reason, cut-off ones included; under [`UNKNOWN_REASON`] those whose reason it does not tell. `None`: it
+        /// does not even tell how many.
+        metadata_requests: Option<BTreeMap<String, u64>>,
+        /// Time that its sends waited for metadata; `None`: unknown.
+        blocked_metadata_us: Option<u64>,
+        /// Time that its sends waited for memory; `None`: unknown.
+        blocked_memory_us: Option<u64>,
+        /// Partition count of each topic in its cache at the end; `None`: unknown.
+        cached_partitions: Option<BTreeMap<String, u32>>,
     },
     /// The load generator's own health in one second.
     Generator(Box<GeneratorSecond>),
@@ -333,6 +334,9 @@ pub enum Fact {
         interrupted: Option<String>,
     },
 }
+
+/// Stands for the reason of a Metadata request that a client counts without saying why it was sent.
+pub const UNKNOWN_REASON: &str = "unknown";
 
 /// Shortest stretch without service that is written as a [`Fact::Gap`].
 pub const GAP_MIN_US: i64 = 100_000;
@@ -354,7 +358,7 @@ pub struct RunStarted {
     pub seed: u64,
     /// Wall-clock time of the start of `steady`, RFC 3339 in UTC.
     pub steady_at: String,
-    /// Versions: `chaos`, `kafka`, `image`, `docker`, `kernel`.
+    /// Versions: `chaos`, `kafka`, `image`, `docker`, `kernel`, and of foreign engines such as `librdkafka`.
     pub versions: BTreeMap<String, String>,
     /// Machine: `cores`, `memory_bytes`, `cpu`.
     pub machine: BTreeMap<String, String>,
@@ -426,7 +430,8 @@ pub struct Totals {
     pub indeterminate: u64,
 }
 
-/// A group's figures of one second: counts of this second, not sums so far, unless a field says otherwise.
+/// A group's figures of one second: counts of this second, not sums so far, unless a field says otherwise. `None`: the group's client cannot
+/// tell, or there is no client yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupSecond {
     /// The group.
@@ -436,31 +441,31 @@ pub struct GroupSecond {
     /// Records by what became of them in this second.
     pub counts: Totals,
     /// Sends that waited for metadata in this second (ended or still waiting).
-    pub blocked_metadata: u64,
+    pub blocked_metadata: Option<u64>,
     /// Sends that waited for memory.
-    pub blocked_memory: u64,
+    pub blocked_memory: Option<u64>,
     /// Records handed over and not yet known, at the end of the second.
     pub in_flight: u64,
     /// Least free `buffer.memory` of any producer, at the end of the second.
-    pub buffer_free_bytes: u64,
-    /// Metadata requests sent, by reason.
-    pub metadata_requests: BTreeMap<String, u64>,
+    pub buffer_free_bytes: Option<u64>,
+    /// Metadata requests sent, by reason; under [`UNKNOWN_REASON`] those of a client that does not say why.
+    pub metadata_requests: Option<BTreeMap<String, u64>>,
     /// Bytes of them.
-    pub metadata_request_bytes: u64,
+    pub metadata_request_bytes: Option<u64>,
     /// Bytes of the answers that came in this second.
-    pub metadata_response_bytes: u64,
-    /// Greatest time since the last full answer of any producer, at the end of the second.
-    pub metadata_age_max_ms: u64,
-    /// Least partition count of any producer's topic in its cache, at the end of the second; 0: a topic is unknown.
-    pub cached_partitions_min: u32,
+    pub metadata_response_bytes: Option<u64>,
+    /// Greatest time since the last full answer of any producer that had one, at the end of the second.
+    pub metadata_age_max_ms: Option<u64>,
+    /// Least partition count of any producer's topic in its cache, at the end of the second; 0: a topic is not in it.
+    pub cached_partitions_min: Option<u32>,
     /// Greatest.
-    pub cached_partitions_max: u32,
+    pub cached_partitions_max: Option<u32>,
     /// Highest partition index acknowledged in this second, plus one; 0 without any.
     pub partitions_used_max: u32,
     /// Producer-partition pairs whose oldest unserved record has been due for longer than 500 ms, at the end of the second.
-    pub stalled_pairs: u64,
+    pub stalled_pairs: Option<u64>,
     /// How long that record of the worst pair has been due.
-    pub stalled_max_ms: u64,
+    pub stalled_max_ms: Option<u64>,
     /// Histograms by name, each in HDR's V2-deflate form as base64: `response_ok`, `response_bad`, `service_ok`, `service_bad`,
     /// `metadata_round_trip`; unit: microseconds. Absent when empty.
     pub histograms: BTreeMap<String, String>,

@@ -139,9 +139,17 @@ impl Sample {
             group: group.to_owned(),
             second,
             counts: Totals { due: 100, sent: 100, ok: 100, failed: 0, indeterminate: 0 },
-            buffer_free_bytes: 33_554_432,
-            cached_partitions_min: 6,
-            cached_partitions_max: 6,
+            blocked_metadata: Some(0),
+            blocked_memory: Some(0),
+            buffer_free_bytes: Some(33_554_432),
+            metadata_requests: Some(BTreeMap::new()),
+            metadata_request_bytes: Some(0),
+            metadata_response_bytes: Some(0),
+            metadata_age_max_ms: Some(0),
+            cached_partitions_min: Some(6),
+            cached_partitions_max: Some(6),
+            stalled_pairs: Some(0),
+            stalled_max_ms: Some(0),
             partitions_used_max: 6,
             ..GroupSecond::default()
         };
@@ -202,10 +210,10 @@ impl Sample {
             group: group.to_owned(),
             producer: ProducerIndex(producer),
             totals,
-            metadata_requests: requests.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
-            blocked_metadata_us: 0,
-            blocked_memory_us: 0,
-            cached_partitions: BTreeMap::from([("orders".to_owned(), partitions)]),
+            metadata_requests: Some(requests.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()),
+            blocked_metadata_us: Some(0),
+            blocked_memory_us: Some(0),
+            cached_partitions: Some(BTreeMap::from([("orders".to_owned(), partitions)])),
         };
         self.at(60_000, fact)
     }

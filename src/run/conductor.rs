@@ -249,7 +249,7 @@ impl Run<'_> {
         let (facts, source) = sink::channel(steady, 0, sink::CAPACITY);
         let intake = Intake::start(self.folder.clone(), source, self.screen.clone(), self.stop.clone())?;
         let now = self.clock.now();
-        let run = started::fact(&self.request.plan, &self.id, cluster, &self.warnings, self.clock.wall_time_of(steady));
+        let run = started::fact(&self.request.plan, &self.groups, &self.id, cluster, &self.warnings, self.clock.wall_time_of(steady));
         facts.emit(now, Fact::RunStarted(Box::new(run)));
         for expectation in &self.request.plan.expectations {
             facts.emit(now, expectation_fact(expectation));

@@ -46,7 +46,8 @@ impl RunError {
     pub fn is_request_fault(&self) -> bool {
         match self {
             Self::Cluster(error) => error.is_request_fault(),
-            Self::Engine(_) | Self::Record(RecordError::FolderInUse { .. }) => true,
+            Self::Engine(error) => !matches!(error, EngineError::NotAvailable { .. }),
+            Self::Record(RecordError::FolderInUse { .. }) => true,
             _ => false,
         }
     }

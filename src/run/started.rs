@@ -1,15 +1,13 @@
 //! What is settled before a run's load: which engine makes each group's load, and the facts that open the stream.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::load::GroupWithEngine;
 use super::{RunError, machine};
 use crate::cluster::{DockerCluster, RunId};
-use crate::engine::Engine;
-use crate::engine::native::NativeEngine;
-use crate::plan::model::{EngineKind, Plan};
+use crate::engine::registry;
+use crate::plan::model::Plan;
 use crate::record::fact::{GroupInfo, RunStarted};
 
 /// Each group with its engine, and remarks on their configurations.
@@ -17,13 +15,10 @@ use crate::record::fact::{GroupInfo, RunStarted};
 /// # Errors
 /// A group could not be started with its configuration.
 pub(super) fn groups(plan: &Plan) -> Result<(Vec<GroupWithEngine<'_>>, Vec<String>), RunError> {
-    let native: Arc<dyn Engine> = Arc::new(NativeEngine);
     let mut groups = Vec::with_capacity(plan.producers.len());
     let mut warnings = Vec::new();
     for group in &plan.producers {
-        let engine = match group.engine {
-            EngineKind::Native => Arc::clone(&native),
-        };
+        let engine = registry::engine(group.engine)?;
         warnings.extend(engine.check(group)?.into_iter().map(|warning| format!("{}: {warning}", group.name)));
         groups.push((group, engine));
     }
@@ -31,10 +26,19 @@ pub(super) fn groups(plan: &Plan) -> Result<(Vec<GroupWithEngine<'_>>, Vec<Strin
 }
 
 /// The fact that opens the stream.
-pub(super) fn fact(plan: &Plan, id: &RunId, cluster: Option<&DockerCluster>, warnings: &[String], steady_at: SystemTime) -> RunStarted {
+pub(super) fn fact(
+    plan: &Plan,
+    groups: &[GroupWithEngine<'_>],
+    id: &RunId,
+    cluster: Option<&DockerCluster>,
+    warnings: &[String],
+    steady_at: SystemTime,
+) -> RunStarted {
+    let mut versions = versions(plan, cluster);
+    versions.extend(groups.iter().filter_map(|(group, engine)| Some((group.engine.name().to_owned(), engine.version()?))));
     let groups = plan.producers.iter().map(|group| GroupInfo {
         name: group.name.clone(),
-        engine: engine_name(group.engine).to_owned(),
+        engine: group.engine.name().to_owned(),
         producers: group.count,
     });
     RunStarted {
@@ -45,7 +49,7 @@ pub(super) fn fact(plan: &Plan, id: &RunId, cluster: Option<&DockerCluster>, war
         plan_path: plan.source.path.clone(),
         seed: plan.seed,
         steady_at: jiff::Timestamp::try_from(steady_at).unwrap_or_default().to_string(),
-        versions: versions(plan, cluster),
+        versions,
         machine: machine::machine(),
         phases_us: [plan.phases.warmup, plan.phases.steady, plan.phases.recovery].map(micros),
         groups: groups.collect(),
@@ -62,12 +66,6 @@ fn versions(plan: &Plan, cluster: Option<&DockerCluster>) -> BTreeMap<String, St
     }
     versions.extend(machine::kernel().map(|kernel| ("kernel".to_owned(), kernel)));
     versions
-}
-
-fn engine_name(engine: EngineKind) -> &'static str {
-    match engine {
-        EngineKind::Native => "native",
-    }
 }
 
 fn micros(span: Duration) -> i64 {

@@ -88,7 +88,7 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 5, "{text}");
         assert_eq!(lines[0], "00:00:00 warm-up: 5 s");
-        assert_eq!(lines[1], "00:00:00   steady: sent 0, ok 0, 0 failed, 0 in flight, 0 metadata/s");
+        assert_eq!(lines[1], "00:00:00   steady: sent 0, ok 0, 0 failed, 0 in flight, ? metadata/s");
         assert!(lines[3].starts_with("00:00:10   steady"), "{text}");
         assert_eq!(lines[4], "00:00:11 step 1: kill of node 2 requested");
     }

@@ -180,7 +180,7 @@ fn producers() {
         ("topics = [\"orders\"]", "topics = [\"audit\", \"audit-1\"]"),
         ("topics = [\"orders\"]", "topics = []"),
         ("topics = [\"orders\"]", "topics = \"orders\""),
-        ("topics = [\"orders\"]", "topics = [\"orders\"]\nengine = \"librdkafka\""),
+        ("topics = [\"orders\"]", "topics = [\"orders\"]\nengine = \"librdkafk\""),
         ("topics = [\"orders\"]", "topics = [\"orders\"]\nshare = 6"),
         ("topics = [\"orders\"]", "topics = [\"orders\"]\nbootstrap = [\"localhost\"]"),
         ("rate = \"20/s\"\n", ""),

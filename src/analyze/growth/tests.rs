@@ -18,7 +18,7 @@ impl Cache for Sample {
             to,
             node: Some(BrokerId(1)),
             reason: Some(reason.to_owned()),
-            update_version: UpdateVersion(2),
+            update_version: Some(UpdateVersion(2)),
         };
         self.at(at_ms, fact)
     }

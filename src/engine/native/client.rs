@@ -1,35 +1,16 @@
-//! What the native engine needs of a client: so much of the producer's interface, as a trait that a test can stand in for.
+//! Our own producer as a client of a group.
 
-use std::fmt::Debug;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, Moment};
+use crate::engine::group::client::{Client, MakeClient, View};
+use crate::engine::recorder::client::ClientRecorder;
+use crate::engine::recorder::tells::Tells;
 use crate::ids::HostPort;
 use crate::kafka::core::config::ProducerConfig;
-use crate::kafka::event::{ClientObserver, Failure};
-use crate::kafka::net::producer::{ClientView, Producer, Record, TrySendError};
-
-/// One client.
-pub(crate) trait Client: Clone + Send + Sync + 'static {
-    /// Takes a record without waiting.
-    fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError>;
-    /// Takes a record when there is metadata and memory for it.
-    fn send(&self, record: &Record<'_>) -> impl Future<Output = Result<(), Failure>> + Send;
-    /// Completes or fails everything: every record that was taken has its outcome then.
-    fn close(&self, timeout: Duration) -> impl Future<Output = ()> + Send;
-    /// What it says of itself now.
-    fn view(&self) -> ClientView;
-}
-
-/// Makes the clients of a group.
-pub(crate) trait MakeClient: Debug + Send + Sync + 'static {
-    /// The client's type.
-    type Client: Client;
-    /// Makes one; no I/O has happened when it returns.
-    fn make(&self, client_id: &str, seed: u64, observer: Arc<dyn ClientObserver>) -> Self::Client;
-}
+use crate::kafka::event::Failure;
+use crate::kafka::net::producer::{Producer, Record, TrySendError};
 
 impl Client for Producer {
     fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
@@ -44,8 +25,14 @@ impl Client for Producer {
         Self::close(self, timeout).await;
     }
 
-    fn view(&self) -> ClientView {
-        Self::view(self)
+    fn view(&self) -> View {
+        let view = Self::view(self);
+        View {
+            metadata_age: view.metadata_age,
+            partition_counts: Some(view.partition_counts),
+            buffer_free_bytes: Some(view.buffer_free_bytes as u64),
+            unserved: view.unserved.into_iter().map(|(topic, partition, oldest, _)| (topic, partition, oldest)).collect(),
+        }
     }
 }
 
@@ -59,8 +46,9 @@ pub(crate) struct MakeProducer {
 
 impl MakeClient for MakeProducer {
     type Client = Producer;
+    const TELLS: Tells = Tells::EVERYTHING;
 
-    fn make(&self, client_id: &str, seed: u64, observer: Arc<dyn ClientObserver>) -> Producer {
-        Producer::start(self.config.clone(), self.bootstrap.clone(), client_id, self.clock.clone(), seed, observer)
+    fn make(&self, client_id: &str, seed: u64, recorder: Arc<ClientRecorder>) -> Producer {
+        Producer::start(self.config.clone(), self.bootstrap.clone(), client_id, self.clock.clone(), seed, recorder)
     }
 }

@@ -1,25 +1,15 @@
-//! The engine of this project's own producer: a task per producer, a client per producer or per `share` of them.
+//! The engine of this project's own producer.
 
 mod client;
-mod group;
-mod handle;
-mod sender;
-#[cfg(test)]
-mod tests;
-
-use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 
-use crate::engine::native::client::{MakeClient, MakeProducer};
-use crate::engine::native::group::{Group, RunFrame};
-use crate::engine::native::handle::NativeHandle;
-use crate::engine::recorder::GroupRecorder;
+use crate::engine::group::start_group;
+use crate::engine::native::client::MakeProducer;
 use crate::engine::{Engine, EngineContext, EngineError, GroupHandle};
 use crate::kafka::core::config::ProducerConfig;
 use crate::plan::model::ProducerGroup;
-use crate::record::fact::Fact;
 
 /// The engine of this project's own producer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +28,10 @@ impl Engine for NativeEngine {
         Self::config(group).map(|_| Vec::new())
     }
 
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     fn start<'a>(
         &'a self,
         group: &'a ProducerGroup,
@@ -50,17 +44,4 @@ impl Engine for NativeEngine {
         });
         ready(started).boxed()
     }
-}
-
-/// Starts a group whose clients are made by `make`.
-fn start_group<M: MakeClient>(spec: &ProducerGroup, context: &EngineContext, make: M) -> NativeHandle<M> {
-    context.facts.emit(context.clock.now(), Fact::GroupStarted { group: spec.name.clone(), warnings: Vec::new() });
-    let recorder = Arc::new(GroupRecorder::new(spec, context.facts.clone()));
-    let frame = RunFrame {
-        clock: context.clock.clone(),
-        load_start: context.load_start,
-        seed: context.seed,
-        generator: Arc::clone(&context.generator),
-    };
-    NativeHandle::start(Group::new(spec, frame, recorder, make), context.load_start)
 }

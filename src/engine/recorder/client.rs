@@ -46,8 +46,13 @@ pub(crate) struct Stalled {
 
 impl Stalled {
     fn add(&mut self, since_due: Duration) {
-        self.pairs += 1;
-        self.longest = self.longest.max(since_due);
+        self.merge(Self { pairs: 1, longest: since_due });
+    }
+
+    /// Adds another client's.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.pairs += other.pairs;
+        self.longest = self.longest.max(other.longest);
     }
 }
 
@@ -151,8 +156,8 @@ impl ClientRecorder {
     }
 
     /// The client is closed and all its records have their outcomes: tells what is left. `due` and `sent` are per sender; `cached` is the
-    /// partition count of each topic in the client's snapshot.
-    pub(crate) fn finish(&self, at: Moment, counts: &[(u64, u64)], cached: &BTreeMap<String, u32>) -> Vec<Fact> {
+    /// partition count of each topic in the client's snapshot, if it tells.
+    pub(crate) fn finish(&self, at: Moment, counts: &[(u64, u64)], cached: Option<&BTreeMap<String, u32>>) -> Vec<Fact> {
         let mut facts = Vec::new();
         let mut state = lock(&self.state);
         let State { life, senders } = &mut *state;

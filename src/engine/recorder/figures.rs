@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::engine::recorder::lock;
+use crate::engine::recorder::tells::Tells;
 use crate::ids::PartitionIndex;
 use crate::kafka::event::UpdateReason;
-use crate::record::fact::{GroupSecond, Totals};
+use crate::record::fact::{GroupSecond, Totals, UNKNOWN_REASON};
 use crate::record::histogram::LatencyHistogram;
 
 /// A group's histograms.
@@ -40,8 +41,8 @@ pub(crate) enum Fate {
 }
 
 /// Names of the reasons for Metadata requests, in facts.
-pub(crate) const REASONS: [&str; 8] =
-    ["start", "new_topic", "age", "disconnect", "produce_error", "metadata_error", "no_leader", "rebootstrap"];
+pub(crate) const REASONS: [&str; 9] =
+    ["start", "new_topic", "age", "disconnect", "produce_error", "metadata_error", "no_leader", "rebootstrap", UNKNOWN_REASON];
 
 /// Position of a reason in [`REASONS`], and the code behind it.
 pub(crate) fn reason_index(reason: UpdateReason) -> (usize, Option<i16>) {
@@ -132,16 +133,16 @@ impl Figures {
         }
     }
 
-    /// Writes them into a second's fact.
-    pub(crate) fn put_into(&self, second: &mut GroupSecond) {
+    /// Writes them into a second's fact, those that the group's clients tell.
+    pub(crate) fn put_into(&self, second: &mut GroupSecond, tells: Tells) {
         let Totals { ok, failed, indeterminate, .. } = &mut second.counts;
         (*ok, *failed, *indeterminate) = (self.ok, self.failed, self.indeterminate);
-        second.blocked_metadata += self.blocked_metadata;
-        second.blocked_memory += self.blocked_memory;
+        second.blocked_metadata = tells.waits_for_metadata.then_some(self.blocked_metadata);
+        second.blocked_memory = tells.waits_for_memory.then_some(self.blocked_memory);
         second.partitions_used_max = self.partitions_used_max;
-        second.metadata_request_bytes = self.metadata_request_bytes;
-        second.metadata_response_bytes = self.metadata_response_bytes;
-        second.metadata_requests = by_reason(&self.metadata_requests);
+        second.metadata_request_bytes = tells.metadata_bytes.then_some(self.metadata_request_bytes);
+        second.metadata_response_bytes = tells.metadata_bytes.then_some(self.metadata_response_bytes);
+        second.metadata_requests = tells.metadata_requests.then(|| by_reason(&self.metadata_requests));
         for ((_, name), histogram) in Series::ALL.iter().zip(&self.histograms) {
             if let Some(histogram) = histogram {
                 // Encoding into memory has no way to fail; a histogram that is missing all the same shows as such.
@@ -222,9 +223,9 @@ mod tests {
         shards.take_into(&mut sum, &mut spare);
         shards.take_into(&mut sum, &mut spare);
         let mut second = GroupSecond::default();
-        sum.put_into(&mut second);
+        sum.put_into(&mut second, Tells::EVERYTHING);
         assert_eq!(second.counts.ok, 2);
-        assert_eq!(second.metadata_requests.get("age"), Some(&2));
+        assert_eq!(second.metadata_requests.as_ref().unwrap().get("age"), Some(&2));
         assert_eq!(second.histogram("response_ok").unwrap().unwrap().max_us(), 20);
         assert!(second.histogram("response_bad").unwrap().is_none());
         sum.reset();

@@ -98,7 +98,16 @@ impl Life {
                 let reason = self.request.map(|request| request.reason).or(self.last_reason);
                 let reason = node.and(reason).map(|reason| REASONS[reason_index(reason).0].to_owned());
                 let (topic, update_version) = (topic.clone(), *update_version);
-                Some(Fact::PartitionCount { group: group(), producer, topic, from: *from, to: *to, node: *node, reason, update_version })
+                Some(Fact::PartitionCount {
+                    group: group(),
+                    producer,
+                    topic,
+                    from: *from,
+                    to: *to,
+                    node: *node,
+                    reason,
+                    update_version: Some(update_version),
+                })
             }
             ClientEvent::LeaderChanged { partition, from, to, epoch, node, update_version } => Some(Fact::LeaderSeen {
                 group: group(),
@@ -161,17 +170,19 @@ impl Life {
         producer: ProducerIndex,
         is_first: bool,
         totals: Totals,
-        cached: &BTreeMap<String, u32>,
+        cached: Option<&BTreeMap<String, u32>>,
     ) -> Fact {
-        let of_client = |span: Duration| if is_first { micros(span) } else { 0 };
+        let tells = group.tells;
+        let of_client = |is_told: bool, span: Duration| is_told.then(|| if is_first { micros(span) } else { 0 });
+        let requests = || if is_first { by_reason(&self.metadata_requests) } else { BTreeMap::new() };
         Fact::ProducerTotals {
             group: group.name.clone(),
             producer,
             totals,
-            metadata_requests: if is_first { by_reason(&self.metadata_requests) } else { BTreeMap::new() },
-            blocked_metadata_us: of_client(self.blocked_metadata),
-            blocked_memory_us: of_client(self.blocked_memory),
-            cached_partitions: cached.clone(),
+            metadata_requests: tells.metadata_requests.then(requests),
+            blocked_metadata_us: of_client(tells.waits_for_metadata, self.blocked_metadata),
+            blocked_memory_us: of_client(tells.waits_for_memory, self.blocked_memory),
+            cached_partitions: cached.cloned(),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`GroupRecorder`] holds what the group's clients share (counts, histograms, errors); each client has a [`client::ClientRecorder`], which is
 //! its observer; each sender a [`SenderProgress`]; `second` tells the group's figures once a second and at the end. Not here: sending
-//! (`native`), what figures mean (`analyze`).
+//! (`group`), what figures mean (`analyze`).
 
 pub(crate) mod client;
 pub(crate) mod errors;
@@ -12,6 +12,7 @@ pub(crate) mod mark;
 pub(crate) mod pair;
 pub(crate) mod second;
 pub(crate) mod sender;
+pub(crate) mod tells;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::engine::recorder::errors::{BatchErrorBook, RecordErrorBook};
 use crate::engine::recorder::figures::Shards;
+use crate::engine::recorder::tells::Tells;
 use crate::ids::{ProducerIndex, TopicName};
 use crate::kafka::event::BlockedOn;
 use crate::plan::model::{Load, ProducerGroup};
@@ -38,6 +40,8 @@ pub(crate) struct GroupRecorder {
     pub(crate) topics: Vec<TopicName>,
     topic_indexes: HashMap<TopicName, usize>,
     pub(crate) facts: FactSink,
+    /// What the group's clients can tell.
+    pub(crate) tells: Tells,
     /// How long a closed loop waits for an outcome.
     pub(crate) closed_wait: Option<Duration>,
     pub(crate) shards: Shards,
@@ -47,12 +51,13 @@ pub(crate) struct GroupRecorder {
 
 impl GroupRecorder {
     /// A recorder for a group that has not sent anything.
-    pub(crate) fn new(group: &ProducerGroup, facts: FactSink) -> Self {
+    pub(crate) fn new(group: &ProducerGroup, facts: FactSink, tells: Tells) -> Self {
         Self {
             name: group.name.clone(),
             topics: group.topics.clone(),
             topic_indexes: group.topics.iter().enumerate().map(|(index, topic)| (topic.clone(), index)).collect(),
             facts,
+            tells,
             closed_wait: match group.load {
                 Load::Closed { wait, .. } => Some(wait),
                 Load::Open { .. } | Load::Max => None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, Moment};
-use crate::engine::recorder::client::{ClientRecorder, Unserved};
+use crate::engine::recorder::client::{ClientRecorder, Stalled, Unserved};
 use crate::engine::recorder::figures::Figures;
 use crate::engine::recorder::sender::NO_PARTITION;
 use crate::engine::recorder::{GroupRecorder, SenderProgress, lock};
@@ -33,10 +33,10 @@ pub(crate) fn second_end(second: i64, steady: Moment) -> Moment {
 pub(crate) struct ClientFigures {
     /// Since the last full Metadata answer.
     pub(crate) metadata_age: Option<Duration>,
-    /// Partition count of each of the group's topics in its snapshot; 0: unknown.
-    pub(crate) cached: Vec<u32>,
-    /// Free `buffer.memory`.
-    pub(crate) buffer_free_bytes: u64,
+    /// Partition count of each of the group's topics in its snapshot, 0 for one that is not in it; `None`: unknown.
+    pub(crate) cached: Option<Vec<u32>>,
+    /// Free `buffer.memory`; `None`: unknown.
+    pub(crate) buffer_free_bytes: Option<u64>,
     /// The oldest record of each partition that has records without an outcome.
     pub(crate) waiting: Vec<Unserved>,
 }
@@ -87,7 +87,7 @@ impl SecondTeller {
     pub(crate) fn tell(&mut self, at: Moment, second: i64, end: Moment, clock: &Clock, clients: &[SeenClient]) {
         let mut told = GroupSecond { group: self.group.name.clone(), second, ..GroupSecond::default() };
         self.group.shards.take_into(&mut self.sum, &mut self.spare);
-        self.sum.put_into(&mut told);
+        self.sum.put_into(&mut told, self.group.tells);
         self.sum.reset();
         let sent: u64 = self.senders.iter().map(|sender| sender.sent()).sum();
         let now = clock.now();
@@ -126,12 +126,13 @@ impl SecondTeller {
     }
 
     fn look_at(&self, now: Moment, clients: &[SeenClient], told: &mut GroupSecond) {
-        told.buffer_free_bytes = clients.iter().map(|client| client.figures.buffer_free_bytes).min().unwrap_or(0);
-        let counts = || clients.iter().flat_map(|client| client.figures.cached.iter().copied());
-        told.cached_partitions_min = counts().min().unwrap_or(0);
-        told.cached_partitions_max = counts().max().unwrap_or(0);
-        let age = clients.iter().filter_map(|client| client.figures.metadata_age).max().unwrap_or_default();
-        told.metadata_age_max_ms = millis(age);
+        told.buffer_free_bytes = known(clients, |figures| figures.buffer_free_bytes).and_then(|free| free.into_iter().min());
+        let cached = known(clients, |figures| figures.cached.clone()).map(|cached| cached.concat());
+        told.cached_partitions_min = cached.as_ref().and_then(|cached| cached.iter().copied().min());
+        told.cached_partitions_max = cached.and_then(|cached| cached.into_iter().max());
+        told.metadata_age_max_ms = clients.iter().filter_map(|client| client.figures.metadata_age).max().map(millis);
+        let mut stalls = Stalled::default();
+        let (mut on_metadata, mut on_memory) = (0, 0);
         for client in clients {
             let mut waiting = client.figures.waiting.clone();
             let first = self.senders.partition_point(|sender| sender.client < client.index);
@@ -139,15 +140,26 @@ impl SecondTeller {
                 let Some((due, topic, on)) = sender.blocked() else { continue };
                 waiting.push(Unserved { slot: sender.slot as usize, topic, partition: NO_PARTITION, due });
                 // One `send` may wait for metadata first and for memory then; it tells when it is through.
-                let has_topic = client.figures.cached.get(topic).is_some_and(|partitions| *partitions > 0);
-                let on_memory = on == BlockedOn::Memory || has_topic;
-                *(if on_memory { &mut told.blocked_memory } else { &mut told.blocked_metadata }) += 1;
+                let cached = client.figures.cached.as_ref().and_then(|cached| cached.get(topic));
+                let is_memory = on == BlockedOn::Memory || cached.is_some_and(|partitions| *partitions > 0);
+                *(if is_memory { &mut on_memory } else { &mut on_metadata }) += 1;
             }
-            let stalled = client.recorder.stalled(now, &waiting);
-            told.stalled_pairs += stalled.pairs;
-            told.stalled_max_ms = told.stalled_max_ms.max(millis(stalled.longest));
+            stalls.merge(client.recorder.stalled(now, &waiting));
         }
+        let tells = self.group.tells;
+        told.blocked_metadata = told.blocked_metadata.map(|ended| ended + on_metadata);
+        told.blocked_memory = told.blocked_memory.map(|ended| ended + on_memory);
+        told.stalled_pairs = tells.unserved.then_some(stalls.pairs);
+        told.stalled_max_ms = tells.unserved.then(|| millis(stalls.longest));
     }
+}
+
+/// What all clients say; `None`: there is none yet, or one cannot tell.
+fn known<T>(clients: &[SeenClient], of: impl Fn(&ClientFigures) -> Option<T>) -> Option<Vec<T>> {
+    if clients.is_empty() {
+        return None;
+    }
+    clients.iter().map(|client| of(&client.figures)).collect()
 }
 
 fn millis(span: Duration) -> u64 {

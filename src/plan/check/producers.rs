@@ -36,18 +36,17 @@ pub(super) fn read(sections: &[Fields<'_>], scene: &Scene<'_>) -> (Vec<ProducerG
 
 fn group(name: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> ProducerGroup {
     let count = fields.integer("count").and_then(|count| u32::try_from(count).ok()).unwrap_or(1);
-    // Read for its problems alone: one word is left so far.
-    let _ = fields.choice("engine");
+    let engine = fields.choice("engine").and_then(EngineKind::of_name).unwrap_or(EngineKind::Native);
     ProducerGroup {
         name: name.to_owned(),
         count,
-        engine: EngineKind::Native,
+        engine,
         share: share(count, fields, scene),
         topics: topics(fields, scene),
         load: load(fields, scene),
         record: record(fields),
         active: active(fields, scene),
-        config: config(&fields.config("config"), scene),
+        config: config(&fields.config("config"), engine, scene),
         bootstrap: bootstrap(fields, scene),
     }
 }
@@ -133,9 +132,9 @@ fn active(fields: &Fields<'_>, scene: &Scene<'_>) -> Active {
     }
 }
 
-fn config(properties: &[Property<'_>], scene: &Scene<'_>) -> BTreeMap<String, String> {
+fn config(properties: &[Property<'_>], engine: EngineKind, scene: &Scene<'_>) -> BTreeMap<String, String> {
     let config: BTreeMap<String, String> = properties.iter().map(|property| (property.key.to_owned(), property.value.clone())).collect();
-    for finding in producer_config::examine(&config) {
+    for finding in producer_config::examine(&config, engine) {
         let Some(property) = properties.iter().find(|property| property.key == finding.key) else { continue };
         let span = if finding.about_value { property.value_span.clone() } else { property.key_span.clone() };
         let problem = match finding.severity {

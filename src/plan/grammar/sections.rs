@@ -123,10 +123,10 @@ const PRODUCER_KEYS: &[Key] = &[
     key("count", Kind::Integer { min: 1, max: 100_000 }, Default("1"), "count = 50", "How many producers."),
     key(
         "engine",
-        Kind::Choice { words: &["native"], later: &["librdkafka", "java"] },
+        Kind::Choice { words: &["native", "librdkafka", "java"], later: &[] },
         Default("native"),
         "engine = \"native\"",
-        "Which client makes the load.",
+        "Which client makes the load: this project's own producer, the C client (if built in), or Kafka's own.",
     ),
     key(
         "share",

@@ -7,6 +7,7 @@ mod keys;
 
 use std::collections::BTreeMap;
 
+use super::model::EngineKind;
 use super::problem::{Severity, nearest};
 
 /// What this version does with a property.
@@ -94,10 +95,10 @@ pub fn classify(name: &str) -> Support {
     setting(name).map_or(Support::Unknown, |setting| setting.support)
 }
 
-/// Everything to say about a group's properties: each by itself, then those that must fit each other.
+/// Everything to say about a group's properties when this client is to follow them: each by itself, then those that must fit each other.
 #[must_use]
-pub fn examine(config: &BTreeMap<String, String>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value)).collect();
+pub fn examine(config: &BTreeMap<String, String>, engine: EngineKind) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value, engine)).collect();
     findings.extend(delivery_timeout_too_short(config));
     findings.extend(idempotence_without_all_acks(config));
     findings.extend(
@@ -112,7 +113,7 @@ pub fn examine(config: &BTreeMap<String, String>) -> Vec<Finding> {
     findings
 }
 
-fn examine_one(key: &str, value: &str) -> Option<Finding> {
+fn examine_one(key: &str, value: &str, engine: EngineKind) -> Option<Finding> {
     let Some(setting) = setting(key) else {
         let names: Vec<&str> = keys::SETTINGS.iter().map(|setting| setting.name).collect();
         let hint = match nearest(key, &names) {
@@ -128,7 +129,7 @@ fn examine_one(key: &str, value: &str) -> Option<Finding> {
         return Some(finding);
     }
     match setting.support {
-        Support::NotYet { like } if like.is_none_or(|like| !like.eq_ignore_ascii_case(value.trim())) => {
+        Support::NotYet { like } if engine == EngineKind::Native && like.is_none_or(|like| !like.eq_ignore_ascii_case(value.trim())) => {
             let hint = match like {
                 Some(like) => format!("the native producer behaves as with \"{like}\""),
                 None => "it has no effect: leave it out, or do not count on it".to_owned(),
@@ -220,7 +221,7 @@ mod tests {
     fn said(pairs: &[(&str, &str)]) -> Vec<String> {
         let config = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let line = |finding: Finding| format!("{:?}: {} | {}", finding.severity, finding.message, finding.hint);
-        examine(&config).into_iter().map(line).collect()
+        examine(&config, EngineKind::Native).into_iter().map(line).collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::append::CsvFile;
 use super::cell;
 use crate::record::error::{RecordError, Result};
-use crate::record::fact::GroupSecond;
+use crate::record::fact::{GroupSecond, UNKNOWN_REASON};
 use crate::record::histogram::LatencyHistogram;
 
 pub(super) const COLUMNS: &str = "second,worker,group,due,sent,ok,failed,indeterminate,blocked_metadata,blocked_memory,in_flight,\
@@ -25,7 +25,7 @@ impl SecondsFile {
 
     pub(super) fn write(&mut self, worker: u32, second: &GroupSecond) -> Result<()> {
         let mut row = vec![second.second.to_string(), worker.to_string(), second.group.clone()];
-        row.extend(counts(second).map(|count| count.to_string()));
+        row.extend(counts(second).map(cell));
         row.extend(latency(second, "response_ok")?);
         row.extend(latency(second, "service_ok")?);
         self.table.row(row)
@@ -36,32 +36,43 @@ impl SecondsFile {
     }
 }
 
-fn counts(second: &GroupSecond) -> [u64; 20] {
-    let by = |reasons: &[&str]| reasons.iter().filter_map(|reason| second.metadata_requests.get(*reason)).sum::<u64>();
-    let (all, age) = (second.metadata_requests.values().sum::<u64>(), by(&["age"]));
-    let (error, disconnect) = (by(&["produce_error", "metadata_error"]), by(&["disconnect"]));
+/// Empty cells where the group's client cannot tell.
+fn counts(second: &GroupSecond) -> [Option<u64>; 20] {
+    let [all, age, error, disconnect, other] = requests(second);
     [
-        second.counts.due,
-        second.counts.sent,
-        second.counts.ok,
-        second.counts.failed,
-        second.counts.indeterminate,
+        Some(second.counts.due),
+        Some(second.counts.sent),
+        Some(second.counts.ok),
+        Some(second.counts.failed),
+        Some(second.counts.indeterminate),
         second.blocked_metadata,
         second.blocked_memory,
-        second.in_flight,
+        Some(second.in_flight),
         second.buffer_free_bytes,
         all,
         age,
         error,
         disconnect,
-        all - age - error - disconnect,
+        other,
         second.metadata_request_bytes,
         second.metadata_response_bytes,
         second.metadata_age_max_ms,
-        u64::from(second.cached_partitions_min),
-        u64::from(second.cached_partitions_max),
-        u64::from(second.partitions_used_max),
+        second.cached_partitions_min.map(u64::from),
+        second.cached_partitions_max.map(u64::from),
+        Some(u64::from(second.partitions_used_max)),
     ]
+}
+
+/// All Metadata requests, and those for age, an error, a disconnect and other reasons: unknown as soon as one request has an unknown reason.
+fn requests(second: &GroupSecond) -> [Option<u64>; 5] {
+    let Some(reasons) = &second.metadata_requests else { return [None; 5] };
+    let by = |names: &[&str]| names.iter().filter_map(|name| reasons.get(*name)).sum::<u64>();
+    let all = reasons.values().sum::<u64>();
+    let are_known = by(&[UNKNOWN_REASON]) == 0;
+    let (age, error, disconnect) = (by(&["age"]), by(&["produce_error", "metadata_error"]), by(&["disconnect"]));
+    let of_reason = [age, error, disconnect, all - age - error - disconnect].map(|count| are_known.then_some(count));
+    let [age, error, disconnect, other] = of_reason;
+    [Some(all), age, error, disconnect, other]
 }
 
 /// Median, p99 and maximum; empty cells where nothing was acknowledged.

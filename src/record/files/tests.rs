@@ -7,7 +7,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use super::*;
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName};
 use crate::record::broker::{BrokerSecond, Led, LogEnd, Usage};
-use crate::record::fact::StepOutcome;
+use crate::record::fact::{GroupSecond, StepOutcome, UNKNOWN_REASON};
 use crate::record::histogram::LatencyHistogram;
 use crate::record::read::FactReader;
 use crate::record::sample::{Pair, Sample};
@@ -17,8 +17,10 @@ fn sample() -> Sample {
     Sample::new(&[("steady", 2)])
         .pairs("steady", 2, 2)
         .second("steady", -1, |second| second.counts.failed = 1)
-        .second("steady", 0, |second| second.metadata_requests = reasons.map(|(reason, count)| (reason.to_owned(), count)).into())
+        .second("steady", 0, |second| second.metadata_requests = Some(reasons.map(|(reason, count)| (reason.to_owned(), count)).into()))
         .second("a, b", 1, |second| second.histograms.clear())
+        .second("foreign", 1, |second| *second = counts_alone(second, Some(3)))
+        .second("silent", 1, |second| *second = counts_alone(second, None))
         .request("steady", 0, "age", 1_500)
         .broker(2, 1, |seen| leads(seen, 1_000, [Some(40), Some(7)]))
         .broker(2, 2, |seen| leads(seen, 1_500, [Some(45), None]))
@@ -36,6 +38,18 @@ fn sample() -> Sample {
         .gap(Pair("steady", 0, 0), 10_000, Some(19_000))
         .child(2, Some(1), None, "start", "2", 14_000)
         .end(20_000)
+}
+
+/// A second of a client that tells no more of itself than, at best, how many Metadata requests it sent.
+fn counts_alone(second: &GroupSecond, requests: Option<u64>) -> GroupSecond {
+    GroupSecond {
+        group: second.group.clone(),
+        second: second.second,
+        counts: second.counts,
+        partitions_used_max: second.partitions_used_max,
+        metadata_requests: requests.map(|count| [(UNKNOWN_REASON.to_owned(), count)].into()),
+        ..GroupSecond::default()
+    }
 }
 
 fn kill() -> Fact {
@@ -157,6 +171,8 @@ fn rows_follow_their_columns() {
                 "-1,0,steady,100,100,100,1,0,0,0,0,33554432,0,0,0,0,0,0,0,0,6,6,6,2000,2000,3000,2000,2000,3000",
                 "0,0,steady,100,100,100,0,0,0,0,0,33554432,4,1,1,1,1,0,0,0,6,6,6,2000,2000,3000,2000,2000,3000",
                 "1,0,\"a, b\",100,100,100,0,0,0,0,0,33554432,0,0,0,0,0,0,0,0,6,6,6,,,,,,",
+                "1,0,foreign,100,100,100,0,0,,,0,,3,,,,,,,,,,6,,,,,,",
+                "1,0,silent,100,100,100,0,0,,,0,,,,,,,,,,,,6,,,,,,",
             ],
         ),
         (STEPS, &["1,,2,kill,leader-of(orders/0),2,true,10000,10100,10200,done,node 2 is down; killed", "2,1,,start,2,2,false,14000,,,,"]),

@@ -1,5 +1,7 @@
 //! What each group did and saw, and the generator's own health.
 
+use std::collections::BTreeMap;
+
 use super::Page;
 use super::format::{bytes, count, span_ms, span_us};
 use super::head::{or_dash, three_ms};
@@ -21,7 +23,11 @@ pub(super) fn records(page: &mut Page, findings: &Findings) {
         "waited for metadata",
         "for memory",
     ]);
-    let waited = |ms: u64| if ms == 0 { String::new() } else { span_us(ms * 1000) };
+    let waited = |ms: Option<u64>| match ms {
+        None => UNKNOWN.to_owned(),
+        Some(0) => String::new(),
+        Some(ms) => span_us(ms * 1000),
+    };
     let counts = |totals: &Totals| [totals.due, totals.sent, totals.ok, totals.failed, totals.indeterminate].map(count);
     for group in &findings.groups {
         let mut row = vec![group.name.clone(), group.engine.clone(), count(u64::from(group.producers))];
@@ -61,19 +67,27 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&["<group", "all", "per producer", "by age", "<reasons", "<not answered", "sent", "received"]);
     for group in &findings.groups {
         let requests = &group.metadata_requests;
-        let failed = requests.by_outcome.iter().filter(|(outcome, _)| *outcome != "updated");
+        let has_reasons = requests.by_outcome.is_some();
+        let unanswered = |outcomes: &BTreeMap<String, u64>| listed(outcomes.iter().filter(|(outcome, _)| *outcome != "updated"));
         table.row([
             group.name.clone(),
-            count(requests.total),
-            three(requests.per_producer),
-            three(requests.by_age_per_producer),
-            listed(&requests.by_reason),
-            listed(failed),
-            bytes(requests.request_bytes),
-            bytes(requests.response_bytes),
+            or_unknown(requests.total.map(count)),
+            if requests.total.is_some() { three(requests.per_producer) } else { UNKNOWN.to_owned() },
+            if has_reasons { three(requests.by_age_per_producer) } else { UNKNOWN.to_owned() },
+            if requests.total.is_some() { listed(&requests.by_reason) } else { UNKNOWN.to_owned() },
+            or_unknown(requests.by_outcome.as_ref().map(unanswered)),
+            or_unknown(requests.request_bytes.map(bytes)),
+            or_unknown(requests.response_bytes.map(bytes)),
         ]);
     }
     page.table("Metadata requests over the producers' lives (per producer: min / median / max)", &table);
+}
+
+/// What a group's client cannot tell.
+const UNKNOWN: &str = "unknown";
+
+fn or_unknown(text: Option<String>) -> String {
+    text.unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
 /// `age 12, start 3`, the most frequent first.

@@ -71,7 +71,7 @@ fn count(group: &str, producer: u32, counts: (u32, u32), reason: &str) -> Fact {
         to: counts.1,
         node: Some(BrokerId(1)),
         reason: Some(reason.to_owned()),
-        update_version: UpdateVersion(2),
+        update_version: Some(UpdateVersion(2)),
     }
 }
 

@@ -39,6 +39,10 @@ impl Engine for FakeEngine {
         Ok(Vec::new())
     }
 
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     fn start<'a>(&'a self, _: &'a ProducerGroup, context: &'a EngineContext) -> BoxFuture<'a, Result<Box<dyn GroupHandle>, EngineError>> {
         let (clock, load_start) = (context.clock.clone(), context.load_start);
         let group = FakeGroup { asked: Arc::clone(&self.asked), outstanding: self.outstanding, clock, load_start };

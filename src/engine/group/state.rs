@@ -9,12 +9,11 @@ use tokio::sync::watch;
 
 use crate::clock::{Clock, Moment};
 use crate::engine::generator::Generator;
-use crate::engine::native::client::{Client, MakeClient};
+use crate::engine::group::client::{Client, MakeClient, View};
 use crate::engine::recorder::client::{ClientRecorder, Unserved};
 use crate::engine::recorder::second::{ClientFigures, DueCount, SeenClient};
 use crate::engine::recorder::{GroupRecorder, SenderProgress, lock, mark};
-use crate::ids::ProducerIndex;
-use crate::kafka::net::producer::ClientView;
+use crate::ids::{ProducerIndex, TopicName};
 use crate::load::arrivals::DueTimes;
 use crate::load::seed::{Purpose, producer_seed, producer_seed_u64};
 use crate::plan::model::{Arrivals, Load, ProducerGroup};
@@ -121,7 +120,7 @@ impl<M: MakeClient> Group<M> {
         let seed = producer_seed_u64(self.seed, &self.spec.name, ProducerIndex(first), Purpose::Client);
         let recorder = ClientRecorder::new(Arc::clone(&self.recorder), ProducerIndex(first), senders, self.clock.now());
         let recorder = Arc::new(recorder);
-        let client = self.make.make(&format!("{}-{index}", self.spec.name), seed, Arc::clone(&recorder) as _);
+        let client = self.make.make(&format!("{}-{index}", self.spec.name), seed, Arc::clone(&recorder));
         Made { client, recorder }
     }
 
@@ -140,23 +139,28 @@ impl<M: MakeClient> Group<M> {
         self.made().into_iter().map(of).collect()
     }
 
-    fn figures(&self, view: ClientView) -> ClientFigures {
-        let mut cached = vec![0; self.spec.topics.len()];
-        for (topic, partitions) in view.partition_counts {
-            if let Some(place) = self.recorder.topic_index(&topic).and_then(|index| cached.get_mut(index)) {
-                *place = partitions;
-            }
-        }
-        let waiting = view.unserved.into_iter().filter_map(|(topic, partition, oldest, _)| {
+    fn figures(&self, view: View) -> ClientFigures {
+        let waiting = view.unserved.into_iter().filter_map(|(topic, partition, oldest)| {
             let topic = self.recorder.topic_index(&topic)?;
             Some(Unserved { slot: mark::slot(oldest), topic, partition, due: mark::due(oldest) })
         });
         ClientFigures {
             metadata_age: view.metadata_age,
-            cached,
-            buffer_free_bytes: view.buffer_free_bytes as u64,
+            cached: view.partition_counts.map(|counts| self.by_place(&counts)),
+            buffer_free_bytes: view.buffer_free_bytes,
             waiting: waiting.collect(),
         }
+    }
+
+    /// Partition counts in the order of the group's topics; 0 for those that are not there.
+    fn by_place(&self, counts: &[(TopicName, u32)]) -> Vec<u32> {
+        let mut cached = vec![0; self.spec.topics.len()];
+        for (topic, partitions) in counts {
+            if let Some(place) = self.recorder.topic_index(topic).and_then(|index| cached.get_mut(index)) {
+                *place = *partitions;
+            }
+        }
+        cached
     }
 
     /// Closes all clients; every record that they took has its outcome then.

@@ -11,9 +11,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock::Moment;
 use crate::engine::GroupHandle;
-use crate::engine::native::client::MakeClient;
-use crate::engine::native::group::Group;
-use crate::engine::native::sender;
+use crate::engine::group::client::MakeClient;
+use crate::engine::group::sender;
+use crate::engine::group::state::Group;
 use crate::engine::recorder::mark;
 use crate::engine::recorder::second::{SecondTeller, second_end, second_of};
 use crate::kafka::event::{Failure, RecordTag};
@@ -29,14 +29,14 @@ const BREATH: Duration = Duration::from_millis(2);
 
 /// A running group.
 #[derive(Debug)]
-pub(crate) struct NativeHandle<M: MakeClient> {
+pub(crate) struct RunningGroup<M: MakeClient> {
     group: Arc<Group<M>>,
     senders: JoinSet<()>,
     teller: AbortOnDropHandle<SecondTeller>,
     told_enough: CancellationToken,
 }
 
-impl<M: MakeClient> NativeHandle<M> {
+impl<M: MakeClient> RunningGroup<M> {
     /// Starts a group's tasks on the current tokio runtime.
     pub(crate) fn start(group: Group<M>, load_start: Moment) -> Self {
         let group = Arc::new(group);
@@ -63,7 +63,7 @@ impl<M: MakeClient> NativeHandle<M> {
         self.group.stop_at(clock.now());
         let _ = tokio::time::timeout_at(clock.instant_of(deadline), all_ended(&mut self.senders)).await;
         self.group.give_up();
-        let cached: BTreeMap<usize, Vec<u32>> = self.group.seen().into_iter().map(|client| (client.index, client.figures.cached)).collect();
+        let cached = self.group.seen().into_iter().filter_map(|client| Some((client.index, client.figures.cached?))).collect();
         self.group.close(deadline.since(clock.now())).await;
         let _ = tokio::time::timeout(LAST_TURN, all_ended(&mut self.senders)).await;
         self.senders.shutdown().await;
@@ -77,7 +77,7 @@ impl<M: MakeClient> NativeHandle<M> {
     }
 }
 
-impl<M: MakeClient> GroupHandle for NativeHandle<M> {
+impl<M: MakeClient> GroupHandle for RunningGroup<M> {
     fn stop_sending(&self, end: Moment) {
         self.group.stop_at(end);
     }
@@ -130,8 +130,8 @@ async fn tell_the_rest<M: MakeClient>(group: &Group<M>, at: Moment, counts: &[(u
     let mut breath = 0;
     for (index, made) in group.made() {
         let first = group.senders.partition_point(|sender| sender.client < index);
-        let partitions = cached.get(&index).map(|cached| by_topic(group, cached)).unwrap_or_default();
-        for fact in made.recorder.finish(at, &counts[first..], &partitions) {
+        let partitions = cached.get(&index).map(|cached| by_topic(group, cached));
+        for fact in made.recorder.finish(at, &counts[first..], partitions.as_ref()) {
             tell(facts, at, fact, &mut breath).await;
         }
     }

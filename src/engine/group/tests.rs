@@ -12,11 +12,14 @@ use super::*;
 use crate::clock::{Clock, Moment};
 use crate::engine::GroupHandle;
 use crate::engine::generator::Generator;
-use crate::engine::native::client::Client;
+use crate::engine::group::client::Client;
+use crate::engine::group::client::View;
+use crate::engine::recorder::client::ClientRecorder;
 use crate::engine::recorder::sender::NO_PARTITION;
+use crate::engine::recorder::tells::Tells;
 use crate::ids::{PartitionIndex, TopicName};
 use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, Outcome, RecordTag, UpdateReason};
-use crate::kafka::net::producer::{ClientView, Record, TrySendError};
+use crate::kafka::net::producer::{Record, TrySendError};
 use crate::load::payload;
 use crate::plan::model::{Active, Arrivals, EngineKind, Load, RecordSpec};
 use crate::record::fact::{GroupSecond, Totals};
@@ -60,11 +63,13 @@ struct Fake {
 impl MakeClient for Fakes {
     type Client = Fake;
 
-    fn make(&self, client_id: &str, _seed: u64, observer: Arc<dyn ClientObserver>) -> Fake {
+    const TELLS: Tells = Tells::EVERYTHING;
+
+    fn make(&self, client_id: &str, _seed: u64, recorder: Arc<ClientRecorder>) -> Fake {
         self.made.lock().unwrap().insert(client_id.to_owned(), self.clock.now());
         let mood = self.moods.get(client_id).cloned().unwrap_or_else(|| watch::channel(Mood::Serves).1);
         let (values, in_flight, closed_count) = (Arc::clone(&self.values), Arc::default(), Arc::clone(&self.closed));
-        Fake { clock: self.clock.clone(), mood, closed: watch::channel(false).0, observer, values, in_flight, closed_count }
+        Fake { clock: self.clock.clone(), mood, closed: watch::channel(false).0, observer: recorder, values, in_flight, closed_count }
     }
 }
 
@@ -127,13 +132,13 @@ impl Client for Fake {
         }
     }
 
-    fn view(&self) -> ClientView {
+    fn view(&self) -> View {
         let in_flight = self.in_flight.lock().unwrap();
-        ClientView {
+        View {
             metadata_age: Some(Duration::from_secs(1)),
-            partition_counts: vec![(TopicName::from("orders"), if *self.mood.borrow() == Mood::Blocks { 0 } else { 1 })],
-            buffer_free_bytes: 1_000,
-            unserved: in_flight.first().map(|(topic, tag)| (topic.clone(), PartitionIndex(0), tag.mark, 1)).into_iter().collect(),
+            partition_counts: Some(vec![(TopicName::from("orders"), if *self.mood.borrow() == Mood::Blocks { 0 } else { 1 })]),
+            buffer_free_bytes: Some(1_000),
+            unserved: in_flight.first().map(|(topic, tag)| (topic.clone(), PartitionIndex(0), tag.mark)).into_iter().collect(),
         }
     }
 }
@@ -141,7 +146,7 @@ impl Client for Fake {
 /// A group of two producers; second 0 begins one second after the load.
 struct Rig {
     clock: Clock,
-    handle: NativeHandle<Fakes>,
+    handle: RunningGroup<Fakes>,
     source: FactSource,
     moods: Vec<watch::Sender<Mood>>,
     made: Arc<Mutex<BTreeMap<String, Moment>>>,
@@ -280,7 +285,7 @@ async fn a_steady_group_sends_what_is_due_and_has_no_gaps() {
     let told = rig.finish(Duration::from_secs(5)).await;
     assert_eq!(told.totals, [all_ok(60), all_ok(60)]);
     assert_eq!(told.gaps(), []);
-    let seconds: Vec<(i64, u64)> = told.seconds.iter().map(|second| (second.second, second.stalled_pairs)).collect();
+    let seconds: Vec<(i64, u64)> = told.seconds.iter().map(|second| (second.second, second.stalled_pairs.unwrap())).collect();
     assert_eq!(seconds[..3], [(-1, 0), (0, 0), (1, 0)]);
     // A record that is due at the very edge may be seen on either side.
     assert!(told.seconds[..3].iter().all(|second| second.counts.due.abs_diff(40) <= 1));
@@ -308,9 +313,9 @@ async fn a_blocked_producer_delays_no_other_and_skips_nothing() {
     assert_eq!(told.totals, [all_ok(100), all_ok(100)]);
     // The first record due while it was blocked was due at 1,050 ms, which is 50 ms after the start of second 0.
     assert_eq!(told.gaps(), [(0, 0, 50, Some(1_993))]);
-    let blocked: Vec<u64> = told.seconds.iter().map(|second| second.blocked_metadata).collect();
+    let blocked: Vec<u64> = told.seconds.iter().map(|second| second.blocked_metadata.unwrap()).collect();
     assert_eq!(blocked[..4], [0, 1, 0, 0], "still waiting at the end of second 0");
-    assert_eq!((told.seconds[1].stalled_pairs, told.seconds[1].stalled_max_ms / 10), (1, 95));
+    assert_eq!((told.seconds[1].stalled_pairs.unwrap(), told.seconds[1].stalled_max_ms.unwrap() / 10), (1, 95));
     let lateness = generator.take_second(0, &mut crate::record::histogram::LatencyHistogram::new());
     assert!(lateness.lateness_max_us < 2_000, "back-pressure is not lateness: {} us", lateness.lateness_max_us);
 }
@@ -365,7 +370,7 @@ async fn a_closed_loop_takes_a_record_back_that_its_client_does_not_take() {
     assert_eq!((totals.failed, totals.indeterminate), (2, 0));
     assert_eq!(told.errors(), BTreeMap::from([("failed".to_owned(), 2)]));
     assert_eq!(told.gaps(), [(0, NO_PARTITION.0, 1_100, Some(11_003)), (0, 0, 9_100, Some(11_003))]);
-    let blocked: u64 = told.seconds.iter().map(|second| second.blocked_metadata).sum();
+    let blocked: u64 = told.seconds.iter().map(|second| second.blocked_metadata.unwrap()).sum();
     assert!(blocked >= 10, "blocked in each of ten seconds: {blocked}");
 }
 
@@ -422,17 +427,17 @@ async fn dropping_a_group_ends_it() {
 #[test]
 fn metadata_requests_are_counted_when_sent_and_told_when_they_end() {
     let (facts, mut source) = sink::channel(Moment(0), 0, 64);
-    let recorder = Arc::new(GroupRecorder::new(&open(1.0), facts));
+    let recorder = Arc::new(GroupRecorder::new(&open(1.0), facts, Tells::EVERYTHING));
     let client = crate::engine::recorder::client::ClientRecorder::new(recorder, crate::ids::ProducerIndex(0), 1, Moment(0));
     let sent =
         |reason| ClientEvent::MetadataRequestSent { node: crate::ids::BrokerId(1), reason, full: true, topics: 1, request_bytes: 40 };
     client.event(Moment(5), &sent(UpdateReason::Age));
-    let facts = client.finish(Moment(100), &[(0, 0)], &BTreeMap::new());
+    let facts = client.finish(Moment(100), &[(0, 0)], None);
     let [Fact::MetadataRequest { outcome, reason, round_trip_us: 95, .. }, Fact::ProducerTotals { metadata_requests, .. }] = &facts[..]
     else {
         panic!("{facts:?}")
     };
     assert_eq!((outcome.as_str(), reason.as_str()), ("unanswered", "age"));
-    assert_eq!(metadata_requests.get("age"), Some(&1));
+    assert_eq!(metadata_requests.as_ref().unwrap().get("age"), Some(&1));
     assert!(source.try_next().is_none());
 }

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::clock::Moment;
-use crate::engine::native::client::{Client, MakeClient};
-use crate::engine::native::group::{Group, Made, Stop};
+use crate::engine::group::client::{Client, MakeClient};
+use crate::engine::group::state::{Group, Made, Stop};
 use crate::engine::recorder::{SenderProgress, mark};
 use crate::ids::{ProducerIndex, TopicName};
 use crate::kafka::event::{BlockedOn, Failure, RecordTag};

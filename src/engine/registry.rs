@@ -1,0 +1,36 @@
+//! The one place that knows which engines this build has.
+
+use std::sync::Arc;
+
+use crate::engine::native::NativeEngine;
+use crate::engine::{Engine, EngineError};
+use crate::plan::model::EngineKind;
+
+/// The engine of a kind.
+///
+/// # Errors
+/// [`EngineError::NotAvailable`] if this build does not have it; it says how to get one that does.
+pub fn engine(kind: EngineKind) -> Result<Arc<dyn Engine>, EngineError> {
+    match kind {
+        EngineKind::Native => Ok(Arc::new(NativeEngine)),
+        EngineKind::Librdkafka => Err(EngineError::NotAvailable {
+            engine: kind.name(),
+            hint: "this chaos was built without librdkafka: cargo build --release --features librdkafka",
+        }),
+        EngineKind::Java => {
+            Err(EngineError::NotAvailable { engine: kind.name(), hint: "this chaos has no Java engine: choose native or librdkafka" })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_is_not_there_says_what_to_do() {
+        assert!(engine(EngineKind::Native).is_ok());
+        let error = engine(EngineKind::Java).unwrap_err().to_string();
+        assert_eq!(error, "engine `java` is not available: this chaos has no Java engine: choose native or librdkafka");
+    }
+}
