@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// Use a cluster that an earlier `--keep` left, if one fits the plan
     #[arg(long)]
     reuse: bool,
-    /// Let the brokers log each request, and save their logs with the results
+    /// Let the brokers log each request, save their logs, and count requests by client (requests.csv)
     #[arg(long)]
     request_log: bool,
     /// Print run.json on standard output instead of the summary

@@ -26,7 +26,7 @@ mod properties;
 mod ready;
 pub mod remove;
 
-pub use docker::{DockerCluster, UpOptions};
+pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
 pub use error::ClusterError;
 pub use labels::RunId;
 pub use progress::{Progress, ProgressFn};

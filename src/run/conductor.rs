@@ -16,12 +16,13 @@ use futures_util::FutureExt;
 use super::intake::{Intake, Taken};
 use super::load::{GroupWithEngine, Load};
 use super::phases::Phases;
+use super::requests::REQUESTS;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
-use super::{RunError, brokers, started, topics};
+use super::{RunError, brokers, requests, started, topics};
 use crate::analyze::expectation_fact;
 use crate::clock::{Clock, Moment};
-use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, UpOptions};
+use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, SavedLog, UpOptions};
 use crate::engine::EngineContext;
 use crate::engine::generator::Generator;
 use crate::fault::{Guards, StepRunner};
@@ -53,7 +54,7 @@ pub struct Request {
     pub keep: bool,
     /// Use a kept cluster that fits, if there is one.
     pub reuse: bool,
-    /// Let the brokers log each request, and save their logs in any case.
+    /// Let the brokers log each request, save their logs in any case, and count requests by client.
     pub request_log: bool,
 }
 
@@ -290,9 +291,25 @@ impl Run<'_> {
         tokio::select! {
             () = enough => {}
             saved = cluster.save_logs(&folder) => match saved {
-                Ok(_) => self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display())),
+                Ok(logs) => {
+                    self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display()));
+                    self.count_requests(&logs);
+                }
                 Err(error) => self.screen.note(Tone::Warning, &format!("brokers' logs could not be saved: {error}")),
             },
         }
+    }
+
+    /// What the brokers' own logs count, if they were to log requests.
+    fn count_requests(&self, logs: &[SavedLog]) {
+        if !self.request.request_log {
+            return;
+        }
+        let remark = match requests::write(&self.folder.file(REQUESTS), logs) {
+            Ok(true) => return,
+            Ok(false) => "the container engine has dropped the beginning of a node's log: its requests are not counted".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.screen.note(Tone::Warning, &format!("no {REQUESTS}: {remark}"));
     }
 }

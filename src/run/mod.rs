@@ -18,6 +18,7 @@ mod load;
 mod machine;
 mod narrate;
 mod phases;
+mod requests;
 mod started;
 mod steps;
 mod stop;

@@ -308,15 +308,9 @@ fn is_cut_off(line: &str) -> bool {
 /// Metadata requests by client id, as the brokers' own request logs have them.
 fn requests_in_logs(results: &Results, group: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for entry in std::fs::read_dir(results.folder.join("logs")).unwrap() {
-        let log = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        assert!(!log.starts_with("[chaos:"), "the log was cut: its counts would be too low");
-        for line in log.lines().filter(|line| line.contains("\"METADATA\"") || line.contains("apiKey=METADATA")) {
-            let client = line.split("clientId").nth(1).map(|rest| rest.trim_start_matches(['"', ':', '=']));
-            let client = client.and_then(|rest| rest.split(['"', ',', ')']).next()).unwrap_or_default();
-            if client.strip_prefix(group).is_some_and(|rest| rest.starts_with('-')) {
-                *counts.entry(client.to_owned()).or_default() += 1;
-            }
+    for row in results.rows("requests.csv").into_iter().filter(|row| row["request"] == "METADATA") {
+        if row["client"].strip_prefix(group).is_some_and(|rest| rest.starts_with('-')) {
+            *counts.entry(row["client"].clone()).or_default() += row["count"].parse::<u64>().unwrap();
         }
     }
     counts

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use super::DockerCluster;
+use super::requests::{RequestCounter, RequestCounts};
 use crate::cluster::daemon::{bounded, could_not};
 use crate::cluster::{Cluster, ClusterError, Node};
 use crate::ids::BrokerId;
@@ -43,6 +44,8 @@ pub(super) struct Log {
     pub(super) bytes: Vec<u8>,
     /// How much before it was left out.
     pub(super) bytes_cut: u64,
+    /// Requests in the whole of it, what was left out included; `None` if its beginning is gone.
+    pub(super) requests: Option<RequestCounts>,
 }
 
 /// A node's log in a file.
@@ -54,6 +57,9 @@ pub struct SavedLog {
     pub path: PathBuf,
     /// Bytes at the log's beginning that were left out; the file's first line says so too.
     pub bytes_cut: u64,
+    /// Requests that the node has logged, of the whole log; none unless it was told to log them. `None`: the container engine no longer
+    /// has the log's beginning, so that nobody can count.
+    pub requests: Option<RequestCounts>,
 }
 
 impl DockerCluster {
@@ -78,7 +84,7 @@ impl DockerCluster {
                 bytes.splice(0..0, note.into_bytes());
             }
             tokio::fs::write(&path, bytes).await.map_err(failed(&path))?;
-            saved.push(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut });
+            saved.push(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut, requests: log.requests });
         }
         Ok(saved)
     }
@@ -129,21 +135,23 @@ fn is_complaint(line: &str) -> bool {
     has(&[" ERROR ", " FATAL ", "Exception", "Caused by:", "Error:"]) && !has(&[" INFO ", " DEBUG ", " TRACE "])
 }
 
-/// The end of a stream: the last pieces that fit.
+/// The end of a stream: the last pieces that fit, and a count over all of it.
 #[derive(Debug)]
 struct End {
     pieces: VecDeque<Bytes>,
     bytes: usize,
     bytes_max: usize,
     bytes_cut: u64,
+    requests: RequestCounter,
 }
 
 impl End {
     fn new(bytes_max: usize) -> Self {
-        Self { pieces: VecDeque::new(), bytes: 0, bytes_max, bytes_cut: 0 }
+        Self { pieces: VecDeque::new(), bytes: 0, bytes_max, bytes_cut: 0, requests: RequestCounter::default() }
     }
 
     fn push(&mut self, piece: Bytes) {
+        self.requests.push(&piece);
         self.bytes += piece.len();
         self.pieces.push_back(piece);
         // Whole pieces only: they are lines, and half a line helps nobody.
@@ -155,7 +163,7 @@ impl End {
     }
 
     fn finish(self) -> Log {
-        Log { bytes: self.pieces.into_iter().flatten().collect(), bytes_cut: self.bytes_cut }
+        Log { bytes: self.pieces.into_iter().flatten().collect(), bytes_cut: self.bytes_cut, requests: self.requests.finish() }
     }
 }
 

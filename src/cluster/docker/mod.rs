@@ -1,6 +1,6 @@
 //! A cluster in containers of the local engine.
 //!
-//! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed,
+//! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed, `requests` counts in it,
 //! `usage` what they use; here is what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
 //!
 //! ```text
@@ -13,6 +13,7 @@ mod attach;
 mod container;
 mod logs;
 mod process;
+mod requests;
 mod up;
 mod usage;
 
@@ -30,6 +31,7 @@ use super::{Cluster, ClusterError, Node, NodeState, NodeUsage, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
+pub use requests::RequestCounts;
 pub use up::UpOptions;
 
 /// A cluster in containers. Removed when it is dropped, unless it is kept.
