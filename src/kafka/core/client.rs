@@ -26,6 +26,7 @@ use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::correlation_id_of;
 use crate::kafka::wire::messages::{API_VERSIONS_VERSION_MAX, ApiVersionsAnswer, decode_api_versions, encode_api_versions};
+use crate::kafka::wire::outgoing::OutgoingFrame;
 
 /// A request of this client.
 #[derive(Debug)]
@@ -224,7 +225,7 @@ impl ProducerCore {
     fn ask_api_versions(&mut self, node: BrokerId, version: i16, now: Moment) {
         let correlation_id = self.correlation_id();
         match encode_api_versions(correlation_id, &self.client_id, version) {
-            Ok(frame) => self.hand_over(node, correlation_id, frame.freeze(), Request::ApiVersions { version }, now),
+            Ok(frame) => self.hand_over(node, correlation_id, frame.into(), Request::ApiVersions { version }, now),
             Err(_) => self.close_connection(node, DisconnectCause::Protocol, now),
         }
     }
@@ -235,7 +236,7 @@ impl ProducerCore {
         id
     }
 
-    pub(super) fn hand_over(&mut self, node: BrokerId, correlation_id: i32, frame: Bytes, kind: Request, now: Moment) {
+    pub(super) fn hand_over(&mut self, node: BrokerId, correlation_id: i32, frame: OutgoingFrame, kind: Request, now: Moment) {
         let Some(connection) = self.connections.get_mut(node) else { return };
         connection.unwritten += 1;
         connection.last_active = now;

@@ -69,13 +69,13 @@ impl ProducerCore {
         let correlation_id = self.correlation_id();
         let frame = version.and_then(|version| {
             let frame = encode_metadata(correlation_id, &self.client_id, version, &request.topics).ok()?;
-            Some((version, frame.freeze()))
+            Some((version, frame))
         });
         let Some((version, frame)) = frame else { return self.close_connection(node, DisconnectCause::Protocol, now) };
         let (topics, request_bytes) = (request.topics.len(), frame.len());
         self.tell(now, ClientEvent::MetadataRequestSent { node, reason: request.reason, full: request.full, topics, request_bytes });
         self.metadata_in_flight = true;
-        self.hand_over(node, correlation_id, frame, Request::Metadata { request, version, request_bytes }, now);
+        self.hand_over(node, correlation_id, frame.into(), Request::Metadata { request, version, request_bytes }, now);
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one in-flight request and its answer")]

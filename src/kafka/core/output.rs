@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use crate::clock::Moment;
 use crate::ids::{PartitionIndex, TopicName};
 use crate::kafka::core::connections::{ConnectAttempt, ConnectionId};
 use crate::kafka::event::{BatchDelivery, ClientEvent, Outcome, RecordTag};
 use crate::kafka::metadata::Snapshot;
+use crate::kafka::wire::outgoing::OutgoingFrame;
 
 /// Work for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub enum Action {
         /// On which connection.
         connection: ConnectionId,
         /// Length prefix, header and body.
-        frame: Bytes,
+        frame: OutgoingFrame,
     },
     /// Drop a connection (or an attempt) without a word; the core knows already.
     Close {

@@ -18,7 +18,8 @@ use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
-use crate::kafka::wire::messages::{ProduceBatch, ProducePartition, decode_produce, encode_produce};
+use crate::kafka::wire::messages::{ProducePartition, decode_produce};
+use crate::kafka::wire::produce_request::{ProduceBatch, encode_produce};
 use crate::kafka::wire::versions::BrokerVersions;
 
 /// Until the next look at a batch whose backoff was over by one draw of the jitter and not by the next.
@@ -86,11 +87,11 @@ impl ProducerCore {
             .collect();
         let timeout_ms = i32::try_from(self.config.request_timeout.as_millis()).unwrap_or(i32::MAX);
         let frame = match encode_produce(correlation_id, &self.client_id, version, self.config.acks.on_the_wire(), timeout_ms, &parts) {
-            Ok(frame) => frame.freeze(),
+            Ok(frame) => frame,
             Err(error) => return self.refuse(node, batches, Some(&error.to_string()), now),
         };
         let records = batches.iter().map(|batch| batch.tags.len()).sum();
-        self.tell(now, ClientEvent::ProduceSent { node, batches: batches.len(), records, request_bytes: frame.len() });
+        self.tell(now, ClientEvent::ProduceSent { node, batches: batches.len(), records, request_bytes: frame.bytes() });
         for batch in &mut batches {
             batch.sends += 1;
             if let Some((partition, from)) = self.routes.moved(&batch.topic, batch.partition, node) {

@@ -6,12 +6,12 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
@@ -22,6 +22,7 @@ use crate::kafka::core::output::{Action, Output};
 use crate::kafka::net::connector::Connector;
 use crate::kafka::net::shared::Shared;
 use crate::kafka::wire::frame::FrameReader;
+use crate::kafka::wire::outgoing::OutgoingFrame;
 
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -52,7 +53,7 @@ type Connecting<S> = Pin<Box<dyn Future<Output = io::Result<S>> + Send>>;
 
 enum LinkState<S> {
     Connecting(Connecting<S>),
-    Open { stream: S, reader: FrameReader, outgoing: VecDeque<Bytes> },
+    Open { stream: S, reader: FrameReader, outgoing: VecDeque<OutgoingFrame> },
 }
 
 /// Moves one client.
@@ -195,23 +196,41 @@ enum LinkEnd {
     Malformed,
 }
 
+/// Pieces that one system call takes.
+const PIECES_PER_WRITE: usize = 64;
+
 fn poll_write<S: AsyncWrite + Unpin>(
     stream: &mut S,
-    outgoing: &mut VecDeque<Bytes>,
+    outgoing: &mut VecDeque<OutgoingFrame>,
     context: &mut Context<'_>,
     mut written: impl FnMut(()),
 ) -> Result<(), LinkEnd> {
-    while let Some(frame) = outgoing.front_mut() {
-        match Pin::new(&mut *stream).poll_write(context, frame) {
+    if outgoing.is_empty() {
+        return Ok(());
+    }
+    while !outgoing.is_empty() {
+        let result = {
+            let mut slices = [IoSlice::new(&[]); PIECES_PER_WRITE];
+            let mut filled = 0;
+            for frame in &*outgoing {
+                filled += frame.fill(&mut slices[filled..]);
+            }
+            Pin::new(&mut *stream).poll_write_vectored(context, &slices[..filled])
+        };
+        let mut bytes = match result {
             Poll::Pending => return Ok(()),
             Poll::Ready(Ok(0) | Err(_)) => return Err(LinkEnd::Lost),
-            Poll::Ready(Ok(bytes)) => {
-                frame.advance(bytes);
-                if frame.is_empty() {
-                    outgoing.pop_front();
-                    written(());
-                }
+            Poll::Ready(Ok(bytes)) => bytes,
+        };
+        while let Some(frame) = outgoing.front_mut() {
+            let part = bytes.min(frame.bytes());
+            frame.advance(part);
+            bytes -= part;
+            if frame.bytes() > 0 {
+                break;
             }
+            outgoing.pop_front();
+            written(());
         }
     }
     match Pin::new(stream).poll_flush(context) {

@@ -5,7 +5,6 @@
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::metadata_response::{MetadataResponsePartition, MetadataResponseTopic};
-use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::produce_response::{LeaderIdAndEpoch, NodeEndpoint};
 use kafka_protocol::messages::{ApiVersionsRequest, MetadataRequest, MetadataResponse, ProduceRequest};
 use kafka_protocol::protocol::{Message, StrBytes};
@@ -136,55 +135,6 @@ fn known_node(id: i32) -> Option<BrokerId> {
 fn codec_name(name: &TopicName) -> kafka_protocol::messages::TopicName {
     kafka_protocol::messages::TopicName(StrBytes::from_string(name.as_str().to_owned()))
 }
-
-/// One batch of a Produce request.
-#[derive(Debug)]
-pub struct ProduceBatch<'a> {
-    /// Its topic.
-    pub topic: &'a TopicName,
-    /// The topic's id; all zero on the wire if unknown (the broker then answers 100).
-    pub topic_id: Option<TopicId>,
-    /// Its partition.
-    pub partition: PartitionIndex,
-    /// The encoded batch.
-    pub records: &'a Bytes,
-}
-
-/// Encodes a Produce request. Batches of one topic must stand together.
-///
-/// # Errors
-/// [`WireError::Encode`]
-pub fn encode_produce(
-    correlation_id: i32,
-    client_id: &StrBytes,
-    version: i16,
-    acks: i16,
-    timeout_ms: i32,
-    batches: &[ProduceBatch<'_>],
-) -> Result<BytesMut, WireError> {
-    let mut topics: Vec<TopicProduceData> = Vec::new();
-    let mut last_topic = None;
-    for batch in batches {
-        if last_topic != Some(batch.topic) {
-            let topic = TopicProduceData::default();
-            topics.push(if version >= FIRST_PRODUCE_VERSION_WITH_TOPIC_IDS {
-                topic.with_topic_id(batch.topic_id.map_or_else(uuid::Uuid::nil, |id| id.0))
-            } else {
-                topic.with_name(codec_name(batch.topic))
-            });
-            last_topic = Some(batch.topic);
-        }
-        let data = PartitionProduceData::default().with_index(batch.partition.0).with_records(Some(batch.records.clone()));
-        if let Some(topic) = topics.last_mut() {
-            topic.partition_data.push(data);
-        }
-    }
-    let request = ProduceRequest::default().with_acks(acks).with_timeout_ms(timeout_ms).with_topic_data(topics);
-    encode_request(correlation_id, client_id, version, &request)
-}
-
-/// From this version on Produce names topics by id (KIP-516).
-pub const FIRST_PRODUCE_VERSION_WITH_TOPIC_IDS: i16 = 13;
 
 /// A broker's answer to Produce.
 #[derive(Debug, Default)]

@@ -6,4 +6,6 @@ pub mod batch;
 pub mod error;
 pub mod frame;
 pub mod messages;
+pub mod outgoing;
+pub mod produce_request;
 pub mod versions;

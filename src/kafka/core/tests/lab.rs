@@ -188,7 +188,7 @@ impl Lab {
             }
             Action::Write { connection, frame } => {
                 let node = self.node_of(connection);
-                let written = read_request(node, connection, frame);
+                let written = read_request(node, connection, frame.to_bytes());
                 self.core.on_written(node, connection, self.now);
                 if written.api_key == 18 {
                     self.answer_well(&written);
