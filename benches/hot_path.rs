@@ -51,7 +51,7 @@ fn write_batch(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(RECORDS));
     group.bench_function("100_records_of_100_bytes", |bench| {
         bench.iter_batched(
-            || BatchBuilder::new(16_384),
+            || BatchBuilder::new(16_384, 16_384),
             |mut batch| {
                 for index in 0..RECORDS {
                     batch.try_append(index.cast_signed(), Some(b"key-1234"), black_box(&value));

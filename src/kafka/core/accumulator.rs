@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::clock::Moment;
 use crate::ids::{BrokerId, PartitionIndex, TopicName};
 use crate::kafka::core::backoff::ExponentialBackoff;
-use crate::kafka::core::batch::Batch;
+use crate::kafka::core::batch::{Batch, BatchSize};
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::memory::Memory;
 use crate::kafka::core::partitioner::Sticky;
@@ -50,6 +50,8 @@ struct TopicQueues {
 #[derive(Debug, Default)]
 struct Queue {
     batches: VecDeque<Batch>,
+    /// What the last batch that left held: what the next one is likely to.
+    last_size: BatchSize,
     /// In flight with `max.in.flight.requests.per.connection = 1`.
     muted: bool,
 }
@@ -165,7 +167,7 @@ impl Accumulator {
                 None if self.memory.try_take(bytes) => bytes,
                 None => return Appended::NeedsMemory { bytes },
             };
-            let mut batch = Batch::new(topic.name.clone(), partition, bytes, reserved_bytes, now);
+            let mut batch = Batch::new(topic.name.clone(), partition, bytes, queue.last_size, reserved_bytes, now);
             batch.try_append(record.timestamp_ms, record.key, record.value, record.tag);
             appended_bytes += batch.bytes();
             queue.batches.push_back(batch);
@@ -233,6 +235,7 @@ impl Accumulator {
             }
             queue.muted = mute;
             if let Some(mut batch) = queue.batches.pop_front() {
+                queue.last_size = batch.size();
                 batch.close();
                 bytes += batch.bytes();
                 batches.push(batch);

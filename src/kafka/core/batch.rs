@@ -39,6 +39,15 @@ pub struct Batch {
     attempts_at_leader_change: Option<u32>,
 }
 
+/// How much a batch holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchSize {
+    /// Encoded bytes.
+    pub bytes: usize,
+    /// Records.
+    pub records: usize,
+}
+
 #[derive(Debug)]
 enum Content {
     Open(BatchBuilder),
@@ -46,19 +55,26 @@ enum Content {
 }
 
 impl Batch {
-    /// An empty batch of up to `limit_bytes`.
+    /// An empty batch of up to `limit_bytes`, with room for as much as `expected` says.
     #[must_use]
-    pub fn new(topic: TopicName, partition: PartitionIndex, limit_bytes: usize, reserved_bytes: usize, now: Moment) -> Self {
+    pub fn new(
+        topic: TopicName,
+        partition: PartitionIndex,
+        limit_bytes: usize,
+        expected: BatchSize,
+        reserved_bytes: usize,
+        now: Moment,
+    ) -> Self {
         Self {
             topic,
             partition,
-            tags: Vec::new(),
+            tags: Vec::with_capacity(expected.records + expected.records / 8),
             created_at: now,
             reserved_bytes,
             attempts: 0,
             sends: 0,
             may_be_written: false,
-            content: Content::Open(BatchBuilder::new(limit_bytes)),
+            content: Content::Open(BatchBuilder::new(limit_bytes, expected.bytes)),
             last_attempt: now,
             leader_epoch: None,
             attempts_at_leader_change: None,
@@ -84,6 +100,12 @@ impl Batch {
         }
     }
 
+    /// What it holds (so far).
+    #[must_use]
+    pub fn size(&self) -> BatchSize {
+        BatchSize { bytes: self.bytes(), records: self.tags.len() }
+    }
+
     /// Whether nothing more goes in.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -96,7 +118,7 @@ impl Batch {
     /// Closes it and gives its bytes; the same bytes at every call.
     pub fn close(&mut self) -> Bytes {
         if let Content::Open(builder) = &mut self.content {
-            let builder = std::mem::replace(builder, BatchBuilder::new(0));
+            let builder = std::mem::replace(builder, BatchBuilder::new(0, 0));
             self.content = Content::Closed(builder.finish());
         }
         match &self.content {

@@ -23,8 +23,8 @@ mod at {
     pub(super) const RECORD_COUNT: usize = 57;
 }
 
-/// Buffer that a new, small batch starts with; it grows with its records, so that thousands of idle producers stay small.
-const FIRST_BUFFER_BYTES: usize = 512;
+/// Least buffer that a new batch starts with, so that thousands of idle producers stay small.
+const FIRST_BUFFER_BYTES_MIN: usize = 256;
 
 /// Upper bound of a batch that holds one such record: what `buffer.memory` and `max.request.size` are compared with.
 #[must_use]
@@ -44,10 +44,12 @@ pub struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// An empty batch that takes records up to `limit_bytes` in all, and always at least one.
+    /// An empty batch that takes records up to `limit_bytes` in all, and always at least one. Its buffer begins with room for `expected_bytes` and
+    /// grows with its records.
     #[must_use]
-    pub fn new(limit_bytes: usize) -> Self {
-        let mut buffer = Vec::with_capacity(FIRST_BUFFER_BYTES.min(limit_bytes.max(HEADER_BYTES)));
+    pub fn new(limit_bytes: usize, expected_bytes: usize) -> Self {
+        let room = (expected_bytes + expected_bytes / 8).max(FIRST_BUFFER_BYTES_MIN).min(limit_bytes.max(HEADER_BYTES)) + HEAD_BYTES_MAX;
+        let mut buffer = Vec::with_capacity(room);
         buffer.resize(HEADER_BYTES, 0);
         Self { buffer, limit_bytes, count: 0, base_timestamp_ms: 0, max_timestamp_ms: 0 }
     }
@@ -184,7 +186,7 @@ mod tests {
     type Written = (i64, Option<Vec<u8>>, Vec<u8>);
 
     fn batch_of(records: &[Written], limit_bytes: usize) -> (Bytes, usize) {
-        let mut builder = BatchBuilder::new(limit_bytes);
+        let mut builder = BatchBuilder::new(limit_bytes, 0);
         let taken = records.iter().take_while(|(at, key, value)| builder.try_append(*at, key.as_deref(), value)).count();
         (builder.finish(), taken)
     }
