@@ -13,8 +13,8 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 LOCKED := $(if $(CI),--locked)
 CHAOS := $(or $(CARGO_TARGET_DIR),target)/release/chaos
 
-BASH_SCRIPTS := .ci/run scripts/setup images/kafka/build
-SH_SCRIPTS := $(addprefix images/kafka/root/, etc/kafka/docker/run \
+BASH_SCRIPTS := .ci/run scripts/setup images/kafka/build clients/java/build
+SH_SCRIPTS := clients/java/run $(addprefix images/kafka/root/, etc/kafka/docker/run \
   $(addprefix opt/kafka/bin/, kafka-run-class.sh log-options make-class-archive tool))
 
 .PHONY: help
@@ -54,13 +54,17 @@ lint: ## format, clippy, documentation, shell scripts
 	  else echo 'lint: no shellcheck here, the scripts were only parsed'; fi
 
 .PHONY: setup
-setup: ## toolchain, container engine, the image of KAFKA
+setup: ## toolchain, container engine, the image of KAFKA, the Java producer program
 	@scripts/setup all $(KAFKA)
 
 .PHONY: image
 image: ## build the image of KAFKA, e.g. make image KAFKA=4.3.0
 	@scripts/setup engine
 	@images/kafka/build $(KAFKA)
+
+.PHONY: java
+java: ## build the Java producer program for KAFKA, e.g. make java KAFKA=4.3.0
+	@scripts/setup java $(KAFKA)
 
 .PHONY: clean
 clean: build ## remove the containers and networks that runs have left

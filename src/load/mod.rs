@@ -4,6 +4,8 @@
 //! give the same due times, keys and payloads anywhere. Called by `engine`; `payload::parse` by audits of what a topic holds.
 
 pub mod arrivals;
+#[cfg(test)]
+mod golden;
 pub mod keys;
 pub mod payload;
 pub mod seed;

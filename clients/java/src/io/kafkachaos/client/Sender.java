@@ -1,0 +1,179 @@
+package io.kafkachaos.client;
+
+import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.clients.producer.BufferExhaustedException;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.TimeoutException;
+
+/**
+ * One producer's loop, on a thread of its own: {@code send} blocks the thread that calls it (for metadata, for memory), and must not hold up
+ * any other producer. A sender never skips a record: after a block it hands over all that became due meanwhile.
+ */
+final class Sender implements Runnable {
+    /** A {@code send} that takes longer has waited for something. */
+    private static final long BLOCKED_MICROS = 1_000;
+    private static final long STACK_BYTES = 256 << 10;
+    /** No record is being handed over. */
+    static final long IDLE = Long.MIN_VALUE;
+
+    final Group group;
+    final Client client;
+    final int producer;
+    final boolean waitsForOutcome;
+    final Thread thread;
+    private final Payload payload;
+    private long sequence;
+    private boolean isBehind;
+    /** Why the record that is being handed over was not taken. */
+    private Throwable refusal;
+    private long metadataWaitMicros;
+    private long memoryWaitMicros;
+    /** Records handed over: {@code send} was called. Written by this thread alone. */
+    private volatile long sent;
+    private volatile long inSendDue = IDLE;
+    private volatile long inSendSince;
+    private volatile int inSendTopic;
+
+    Sender(Group group, Client client, int producer) {
+        this.group = group;
+        this.client = client;
+        this.producer = producer;
+        Settings settings = group.settings;
+        this.waitsForOutcome = settings.load == Settings.Load.CLOSED;
+        this.payload = new Payload(settings.valueBytes, settings.keys, settings.seed, settings.group, producer);
+        this.thread = new Thread(null, this, "sender-" + producer, STACK_BYTES);
+        this.thread.setDaemon(true);
+    }
+
+    @Override
+    public void run() {
+        switch (group.settings.load) {
+            case OPEN -> runOpen(group.settings.dueTimes(producer));
+            case MAX -> runMax();
+            case CLOSED -> runClosed();
+        }
+    }
+
+    private void runOpen(DueTimes times) {
+        for (long due = times.nextMicros(); waitUntil(due); due = times.nextMicros()) {
+            long now = group.time.nowMicros();
+            if (!isBehind) {
+                group.lateness.note(now - due);
+            }
+            handOver(due, now);
+        }
+    }
+
+    private void runMax() {
+        if (!waitUntil(0)) {
+            return;
+        }
+        for (long now = group.time.nowMicros(); !isOver(now); now = group.time.nowMicros()) {
+            handOver(now, now);
+        }
+    }
+
+    /** A record is due when it is sent; marks of one sender differ, so the next is due a microsecond later at least. */
+    private void runClosed() {
+        if (!waitUntil(0)) {
+            return;
+        }
+        long due = group.time.nowMicros();
+        while (!isOver(due)) {
+            Delivery delivery = handOver(due, due);
+            waitForOutcome(delivery, due + group.settings.waitMicros);
+            long next = due + Math.max(group.settings.everyMicros, 1);
+            if (!waitUntil(next)) {
+                return;
+            }
+            due = Math.max(group.time.nowMicros(), next);
+        }
+    }
+
+    private void waitForOutcome(Delivery delivery, long giveUpAt) {
+        while (!delivery.isKnown()) {
+            long nanos = group.time.nanosUntil(giveUpAt);
+            if (nanos <= 0) {
+                delivery.giveUp();
+                return;
+            }
+            LockSupport.parkNanos(nanos);
+        }
+    }
+
+    /** Sleeps until a record is due; {@code false}: it is not due any more, the load ends before. */
+    private boolean waitUntil(long due) {
+        while (!isOver(due)) {
+            long nanos = group.time.nanosUntil(due);
+            if (nanos <= 0) {
+                return true;
+            }
+            isBehind = false;
+            LockSupport.parkNanos(nanos);
+        }
+        return false;
+    }
+
+    private boolean isOver(long due) {
+        return due >= group.end || group.givesUp;
+    }
+
+    private Delivery handOver(long due, long now) {
+        int topics = group.settings.topics.size();
+        int topic = (int) (sequence % topics);
+        byte[] key = payload.key(sequence / topics);
+        byte[] value = payload.value(sequence, due + group.activeSinceSteady);
+        sequence++;
+        Delivery delivery = new Delivery(this, topic, due, now);
+        refusal = null;
+        sent++;
+        inSendTopic = topic;
+        inSendSince = now;
+        inSendDue = due;
+        try {
+            client.send(new ProducerRecord<>(group.settings.topics.get(topic), key, value), delivery);
+        } catch (RuntimeException refused) {
+            delivery.thrown(refused);
+        }
+        inSendDue = IDLE;
+        long returned = group.time.nowMicros();
+        if (returned - now >= BLOCKED_MICROS) {
+            isBehind = true;
+            blocked(returned, returned - now);
+        }
+        return delivery;
+    }
+
+    /** Called on this thread, out of {@code send}. */
+    void refused(Throwable error) {
+        refusal = error;
+    }
+
+    /** Splits the time of a {@code send} that has waited, by the client's own clocks of such waits, which leave out waits in vain. */
+    private void blocked(long at, long took) {
+        long metadata = client.metadataWaitMicros();
+        long memory = client.memoryWaitMicros();
+        long onMetadata = Math.min(took, metadata - metadataWaitMicros);
+        long onMemory = Math.min(took - onMetadata, memory - memoryWaitMicros);
+        metadataWaitMicros = metadata;
+        memoryWaitMicros = memory;
+        group.waits.add(client.index, Waits.METADATA, at, onMetadata, true);
+        group.waits.add(client.index, Waits.MEMORY, at, onMemory, true);
+        if (refusal instanceof TimeoutException) {
+            int on = refusal instanceof BufferExhaustedException ? Waits.MEMORY : Waits.METADATA;
+            group.waits.add(client.index, on, at, took - onMetadata - onMemory, false);
+        }
+    }
+
+    long sent() {
+        return sent;
+    }
+
+    /** Writes the record that is stuck in {@code send}, if there is one. */
+    void tellBlocked(Json json, long now) {
+        long due = inSendDue;
+        if (due != IDLE && now - inSendSince >= BLOCKED_MICROS) {
+            json.open().number(producer).number(inSendTopic).number(due).close();
+        }
+    }
+}

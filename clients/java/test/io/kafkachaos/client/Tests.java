@@ -1,0 +1,94 @@
+package io.kafkachaos.client;
+
+import java.io.BufferedReader;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.apache.kafka.clients.producer.BufferExhaustedException;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.errors.NetworkException;
+import org.apache.kafka.common.errors.NotEnoughReplicasException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.TimeoutException;
+
+/** The program's tests, run when it is built. */
+public final class Tests {
+    private Tests() {
+    }
+
+    /** @param arguments the file of values that the native load makes, which its own tests hold up to date */
+    public static void main(String[] arguments) throws Exception {
+        sameAsTheNativeLoad(Path.of(arguments[0]));
+        truthOfExceptions();
+        linesAreJson();
+        waitsAreToldFromAMillisecondOn();
+        theLogIsReadByItsArguments();
+    }
+
+    private static void sameAsTheNativeLoad(Path golden) throws Exception {
+        List<String> expected = Files.readAllLines(golden);
+        List<String> made = Golden.lines();
+        check("lines of " + golden, expected.size(), made.size());
+        for (int line = 0; line < made.size(); line++) {
+            check(golden + ", line " + (line + 1), expected.get(line), made.get(line));
+        }
+    }
+
+    private static void truthOfExceptions() {
+        check("expired", true, Errors.mayBeWritten(new TimeoutException("Expiring 1 record(s)")));
+        check("cut off", true, Errors.mayBeWritten(new NetworkException("Disconnected from node 1")));
+        check("closed", true, Errors.mayBeWritten(new KafkaException("Producer is closed forcefully.")));
+        check("refused", false, Errors.mayBeWritten(new NotEnoughReplicasException("2 of 3")));
+        check("too large", false, Errors.mayBeWritten(new RecordTooLargeException("large")));
+        Errors errors = new Errors();
+        check("first kind", 1L, errors.number(new TimeoutException("one"), true));
+        check("same kind", 1L, errors.number(new TimeoutException("two"), true));
+        check("not taken: another truth", 2L, errors.number(new TimeoutException("three"), false));
+        check("another class", 3L, errors.number(new BufferExhaustedException("four"), false));
+        Json json = new Json();
+        errors.tell(json);
+        check("told", "{\"errors\":[[1,\"indeterminate\",\"TimeoutException\",null,\"one\"],[2,\"failed\",\"TimeoutException\",null,\"three\"],"
+            + "[3,\"failed\",\"BufferExhaustedException\",null,\"four\"]]}\n", json.line());
+    }
+
+    private static void linesAreJson() {
+        Json json = new Json().name("a").open().number(-1).nothing().text("x\"\\\n").open().close().close().name("b").number(2);
+        json.list("c").endList().list("d").open().number(1).close().open().close().endList();
+        check("line", "{\"a\":[-1,null,\"x\\\"\\\\\\u000a\",[]],\"b\":2,\"d\":[[1],[]]}\n", json.line());
+    }
+
+    private static void waitsAreToldFromAMillisecondOn() {
+        Waits waits = new Waits();
+        waits.add(3, Waits.MEMORY, 10, 999, true);
+        waits.add(3, Waits.METADATA, 20, 1_000, false);
+        Json json = new Json();
+        waits.tell(json);
+        check("waits", "{\"waits\":[[3,0,20,1000,0]]}\n", json.line());
+    }
+
+    private static void theLogIsReadByItsArguments() throws Exception {
+        String lines = "group=g\nseed=1\nproducers=1\nshare=1\nload=MAX\npoisson=false\nrate=1\nwait=0\nevery=0\nsize=1\nkeys=0\n"
+            + "topic.0=orders\nconfig.acks=all\n\n";
+        Settings settings = Settings.read(new BufferedReader(new StringReader(lines)));
+        check("settings", "all", settings.config.getProperty("acks"));
+        Group group = new Group(settings, new Time(System.nanoTime()), 0, Long.MAX_VALUE);
+        MetadataLog log = MetadataLog.of(group, 0);
+        String prefix = "[Producer clientId=g-0] ";
+        MetadataLog.line(prefix + "Sending metadata request {} to node {}", new Object[] {"any", new Node(2, "host", 1)});
+        MetadataLog.line(prefix + "Cancelled in-flight {} request with", new Object[] {"PRODUCE", 7});
+        MetadataLog.line(prefix + "Cancelled in-flight {} request with", new Object[] {"METADATA", 8});
+        MetadataLog.line("[Producer clientId=other-0] Sending metadata request {} to node {}", new Object[] {"any", new Node(2, "host", 1)});
+        Json json = new Json();
+        log.tell(json.name("m").open());
+        check("log", "{\"m\":[[\"sent\",0,T,2,[]],[\"cut_off\",0,T,0,[]]]}\n", json.close().line().replaceAll("0,[0-9]+,", "0,T,"));
+    }
+
+    private static void check(String what, Object expected, Object found) {
+        if (!Objects.equals(expected, found)) {
+            throw new AssertionError(what + ": expected\n  " + expected + "\nfound\n  " + found);
+        }
+    }
+}
