@@ -6,7 +6,7 @@
 pub mod generator;
 mod group;
 pub mod native;
-mod recorder;
+pub mod recorder;
 pub mod registry;
 
 pub(crate) use recorder::second::{second_end, second_of};

@@ -24,7 +24,7 @@ const STALLED: Duration = Duration::from_millis(500);
 
 /// Observes one client, for all its senders.
 #[derive(Debug)]
-pub(crate) struct ClientRecorder {
+pub struct ClientRecorder {
     group: Arc<GroupRecorder>,
     /// The client's senders are the producers from this one on; what cannot be told apart between them counts for the first.
     first: ProducerIndex,
@@ -67,7 +67,8 @@ pub(crate) struct Unserved {
 
 impl ClientRecorder {
     /// An observer for a client that is being made, with so many senders.
-    pub(crate) fn new(group: Arc<GroupRecorder>, first: ProducerIndex, senders: u32, made_at: Moment) -> Self {
+    #[must_use]
+    pub fn new(group: Arc<GroupRecorder>, first: ProducerIndex, senders: u32, made_at: Moment) -> Self {
         let waits = group.closed_wait.is_some();
         let senders = (0..senders).map(|_| SenderState::new(waits)).collect();
         Self { group, first, state: Mutex::new(State { life: Life::new(made_at), senders }) }

@@ -7,10 +7,11 @@ const DUE_BITS: u32 = 44;
 const DUE_MASK: u64 = (1 << DUE_BITS) - 1;
 
 /// Most senders that one client can tell apart.
-pub(crate) const MAX_SENDERS: u32 = 1 << (u64::BITS - DUE_BITS);
+pub const MAX_SENDERS: u32 = 1 << (u64::BITS - DUE_BITS);
 
-/// A mark for the record of a client's `slot`-th sender.
-pub(crate) fn pack(slot: u32, due: Moment) -> u64 {
+/// A mark for the record of a client's `slot`-th sender (below [`MAX_SENDERS`]).
+#[must_use]
+pub fn pack(slot: u32, due: Moment) -> u64 {
     debug_assert!(slot < MAX_SENDERS && due.0 <= DUE_MASK);
     u64::from(slot) << DUE_BITS | due.0.min(DUE_MASK)
 }

@@ -1,18 +1,23 @@
 //! A group's figures: what its clients tell, turned into facts.
 //!
-//! [`GroupRecorder`] holds what the group's clients share (counts, histograms, errors); each client has a [`client::ClientRecorder`], which is
-//! its observer; each sender a [`SenderProgress`]; `second` tells the group's figures once a second and at the end. Not here: sending
-//! (`group`), what figures mean (`analyze`).
+//! [`GroupRecorder`] holds what the group's clients share (counts, histograms, errors); each client has a [`ClientRecorder`], which is its
+//! observer; each sender a `SenderProgress`; `second` tells the group's figures once a second and at the end. Not here: sending (`group`),
+//! what figures mean (`analyze`).
+//!
+//! Engines are the users. Whoever drives a [`Producer`](crate::kafka::net::producer::Producer) without one, as the benchmarks do, makes a
+//! group's and a client's recorder, marks records with [`mark::pack`], and reads [`GroupRecorder::take_second`].
 
 pub(crate) mod client;
 pub(crate) mod errors;
 pub(crate) mod figures;
 pub(crate) mod life;
-pub(crate) mod mark;
+pub mod mark;
 pub(crate) mod pair;
 pub(crate) mod second;
 pub(crate) mod sender;
 pub(crate) mod tells;
+
+pub use client::ClientRecorder;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +26,12 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::engine::recorder::errors::{BatchErrorBook, RecordErrorBook};
-use crate::engine::recorder::figures::Shards;
+use crate::engine::recorder::figures::{Figures, Shards};
 use crate::engine::recorder::tells::Tells;
 use crate::ids::{ProducerIndex, TopicName};
 use crate::kafka::event::BlockedOn;
 use crate::plan::model::{Load, ProducerGroup};
+use crate::record::fact::GroupSecond;
 use crate::record::sink::FactSink;
 
 /// Locks; a panic elsewhere does not make the figures useless.
@@ -35,7 +41,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What the recorders of one group share.
 #[derive(Debug)]
-pub(crate) struct GroupRecorder {
+pub struct GroupRecorder {
     pub(crate) name: String,
     pub(crate) topics: Vec<TopicName>,
     topic_indexes: HashMap<TopicName, usize>,
@@ -66,6 +72,23 @@ impl GroupRecorder {
             record_errors: Mutex::default(),
             batch_errors: Mutex::default(),
         }
+    }
+
+    /// A recorder for a group of this project's own producers, which tell everything.
+    #[must_use]
+    pub fn native(group: &ProducerGroup, facts: FactSink) -> Self {
+        Self::new(group, facts, Tells::EVERYTHING)
+    }
+
+    /// What the group's clients have told since this was last called: counts of outcomes, histograms, Metadata requests. What only senders know
+    /// (due, sent, in flight) stays 0. The result is called `second`.
+    #[must_use]
+    pub fn take_second(&self, second: i64) -> GroupSecond {
+        let mut told = GroupSecond { group: self.name.clone(), second, ..GroupSecond::default() };
+        let mut sum = Figures::default();
+        self.shards.take_into(&mut sum, &mut Figures::default());
+        sum.put_into(&mut told, self.tells);
+        told
     }
 
     /// Position of a topic in the group's list; `None`: not one of its own.
