@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, PartitionIndex, TopicName};
+use crate::kafka::core::adaptive::{LoadStats, NodeLatencies};
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::batch::{Batch, BatchSize};
 use crate::kafka::core::config::ProducerConfig;
@@ -38,6 +39,9 @@ pub struct Accumulator {
     backoff: ExponentialBackoff,
     /// Where the last drain of a node stopped: the next begins behind it, so that no partition starves.
     last_drained: FxHashMap<BrokerId, Slot>,
+    /// `partitioner.adaptive.partitioning.enable`
+    is_adaptive: bool,
+    latencies: NodeLatencies,
 }
 
 #[derive(Debug)]
@@ -45,6 +49,7 @@ struct TopicQueues {
     name: TopicName,
     partitions: BTreeMap<PartitionIndex, Queue>,
     sticky: Option<Sticky>,
+    load: LoadStats,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +124,8 @@ impl Accumulator {
             linger: config.linger,
             backoff: ExponentialBackoff::new(config.retry_backoff, config.retry_backoff_max),
             last_drained: FxHashMap::default(),
+            is_adaptive: config.adaptive_partitioning,
+            latencies: NodeLatencies::new(config.availability_timeout),
         }
     }
 
@@ -134,7 +141,7 @@ impl Accumulator {
         let slot = self.topics.len();
         self.latest_slot = slot;
         self.slots.insert(topic.clone(), slot);
-        self.topics.push(TopicQueues { name: topic.clone(), partitions: BTreeMap::new(), sticky: None });
+        self.topics.push(TopicQueues { name: topic.clone(), partitions: BTreeMap::new(), sticky: None, load: LoadStats::default() });
         slot
     }
 
@@ -148,31 +155,37 @@ impl Accumulator {
         random: &mut impl Rng,
     ) -> Appended {
         let slot = self.slot_of(record.topic);
-        let partition = record.partition.unwrap_or_else(|| self.topics[slot].sticky_partition(view, self.batch_bytes, random));
         let (batch_bytes, topic) = (self.batch_bytes, &mut self.topics[slot]);
-        let queue = topic.partitions.entry(partition).or_default();
-        let before = queue.batches.back().map_or(0, Batch::bytes);
-        let joined =
-            queue.batches.back_mut().is_some_and(|batch| batch.try_append(record.timestamp_ms, record.key, record.value, record.tag));
-        let mut appended_bytes = 0;
-        if joined {
-            appended_bytes = queue.batches.back().map_or(0, Batch::bytes) - before;
-            if let Some(bytes) = granted_bytes {
-                self.memory.give_back(bytes);
+        let mut partition = record.partition.unwrap_or_else(|| topic.sticky_partition(view, batch_bytes, random));
+        let mut joined = topic.join(partition, record);
+        if joined.is_none() && record.partition.is_none() {
+            // What could not take this record is full now: reason enough to leave the partition, if it has had its bytes.
+            let other = topic.sticky_partition(view, batch_bytes, random);
+            if other != partition {
+                partition = other;
+                joined = topic.join(partition, record);
             }
-        } else {
-            let bytes = batch_bytes.max(single_record_bytes_max(record.key, record.value));
-            let reserved_bytes = match granted_bytes {
-                Some(granted) => granted,
-                None if self.memory.try_take(bytes) => bytes,
-                None => return Appended::NeedsMemory { bytes },
-            };
-            let mut batch = Batch::new(topic.name.clone(), partition, bytes, queue.last_size, reserved_bytes, now);
-            batch.try_append(record.timestamp_ms, record.key, record.value, record.tag);
-            appended_bytes += batch.bytes();
-            queue.batches.push_back(batch);
         }
-        let wake = !joined || queue.batches.back().is_some_and(Batch::is_full);
+        let (appended_bytes, wake) = match joined {
+            Some(joined) => {
+                if let Some(bytes) = granted_bytes {
+                    self.memory.give_back(bytes);
+                }
+                joined
+            }
+            None => {
+                let bytes = batch_bytes.max(single_record_bytes_max(record.key, record.value));
+                let reserved_bytes = match granted_bytes {
+                    Some(granted) => granted,
+                    None if self.memory.try_take(bytes) => bytes,
+                    None => return Appended::NeedsMemory { bytes },
+                };
+                let expected = topic.partitions.get(&partition).map_or_else(BatchSize::default, |queue| queue.last_size);
+                let mut batch = Batch::new(topic.name.clone(), partition, bytes, expected, reserved_bytes, now);
+                batch.try_append(record.timestamp_ms, record.key, record.value, record.tag);
+                (topic.begin(batch), true)
+            }
+        };
         if record.partition.is_none() {
             topic.produced(appended_bytes, view, batch_bytes, random);
         }
@@ -185,16 +198,29 @@ impl Accumulator {
         let mut sendable: BTreeMap<BrokerId, bool> = BTreeMap::new();
         let hurry = urgency.flush || self.memory.is_exhausted();
         for (slot, topic) in self.topics.iter_mut().enumerate() {
+            let view = snapshot.topic(&topic.name);
+            // Adaptive only once every partition has had a batch: before, those without a queue would never be chosen.
+            let weighs =
+                self.is_adaptive && topic.partitions.len() > 1 && topic.partitions.len() >= view.map_or(0, |view| view.partitions.len());
+            topic.load.begin(topic.partitions.len());
             for (partition, queue) in &mut topic.partitions {
                 let waiting = queue.batches.len();
+                if waiting == 0 && !weighs {
+                    continue;
+                }
+                let known = view.and_then(|view| view.partition(*partition));
+                let leader = known.and_then(|known| known.named_leader).filter(|leader| snapshot.address_of(*leader).is_some());
+                if weighs && leader.is_some_and(|leader| waiting == 0 || !self.latencies.is_slow(leader)) {
+                    topic.load.add(*partition, waiting);
+                }
                 let Some(head) = queue.batches.front_mut() else { continue };
-                let Some((leader, epoch)) = snapshot.leader(&topic.name, *partition) else {
+                head.see_leader_epoch(known.and_then(|known| known.epoch));
+                let Some(leader) = leader else {
                     if ready.unknown_leaders.last() != Some(&topic.name) {
                         ready.unknown_leaders.push(topic.name.clone());
                     }
                     continue;
                 };
-                head.see_leader_epoch(epoch);
                 ready.nodes.entry(leader).or_default().push((slot, *partition));
                 if queue.muted || sendable.get(&leader) == Some(&true) {
                     continue;
@@ -206,9 +232,15 @@ impl Accumulator {
                     ready.next_check = Some(ready.next_check.map_or(wait, |next| next.min(wait)));
                 }
             }
+            topic.load.finish();
         }
         ready.nodes.retain(|node, _| sendable.get(node) == Some(&true));
         ready
+    }
+
+    /// There is data for a node. `can_take`: and it can be sent now.
+    pub(super) fn note_node(&mut self, node: BrokerId, can_take: bool, now: Moment) {
+        self.latencies.note(node, can_take, now);
     }
 
     /// Takes batches for one node: at most one per partition, no more than `request_bytes_max` (but at least one).
@@ -287,6 +319,25 @@ impl Accumulator {
     }
 }
 
+#[cfg(test)]
+impl Accumulator {
+    /// Another sticky partition for a topic, as if the one before had had its bytes.
+    pub(super) fn choose_anew(&mut self, topic: &TopicName, view: &TopicView, random: &mut impl Rng) -> PartitionIndex {
+        let slot = self.slot_of(topic);
+        self.topics[slot].choose_sticky(view, random)
+    }
+
+    /// Drops what waits for a partition of the first topic.
+    pub(super) fn drain_all_of(&mut self, partition: PartitionIndex) {
+        self.topics[0].partitions.get_mut(&partition).unwrap().batches.clear();
+    }
+
+    /// Whether a node has let data wait for too long.
+    pub(super) fn lets_wait(&self, node: BrokerId) -> bool {
+        self.latencies.is_slow(node)
+    }
+}
+
 impl TopicQueues {
     fn sticky_partition(&mut self, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) -> PartitionIndex {
         if let Some(sticky) = self.sticky
@@ -294,9 +345,37 @@ impl TopicQueues {
         {
             return sticky.partition;
         }
-        let sticky = Sticky::choose(view, random);
+        self.choose_sticky(view, random)
+    }
+
+    fn choose_sticky(&mut self, view: &TopicView, random: &mut impl Rng) -> PartitionIndex {
+        let sticky = Sticky::choose(view, &self.load, random);
         self.sticky = Some(sticky);
         sticky.partition
+    }
+
+    /// Appends to the last batch of a partition; returns by how much that grew, and whether it is full now. `None`: there is none, or it had no
+    /// room and is closed now.
+    fn join(&mut self, partition: PartitionIndex, record: &Append<'_>) -> Option<(usize, bool)> {
+        let last = self.partitions.get_mut(&partition)?.batches.back_mut()?;
+        let before = last.bytes();
+        if last.try_append(record.timestamp_ms, record.key, record.value, record.tag) {
+            return Some((last.bytes() - before, last.is_full()));
+        }
+        last.close_for_appends();
+        None
+    }
+
+    /// Puts a new batch behind the others of its partition; returns its bytes.
+    fn begin(&mut self, batch: Batch) -> usize {
+        let bytes = batch.bytes();
+        self.partitions.entry(batch.partition).or_default().batches.push_back(batch);
+        bytes
+    }
+
+    /// Whether the last batch of a partition takes no more records.
+    fn is_last_full(&self, partition: PartitionIndex) -> bool {
+        self.partitions.get(&partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full)
     }
 
     fn produced(&mut self, bytes: usize, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) {
@@ -304,14 +383,13 @@ impl TopicQueues {
         sticky.produced_bytes += bytes;
         let sticky = *sticky;
         if self.is_spent(sticky, batch_bytes) {
-            self.sticky = Some(Sticky::choose(view, random));
+            self.choose_sticky(view, random);
         }
     }
 
     /// Looks into the queue only once the bytes alone don't decide.
     fn is_spent(&self, sticky: Sticky, batch_bytes: usize) -> bool {
-        let all_full = || self.partitions.get(&sticky.partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full);
-        sticky.produced_bytes >= batch_bytes && sticky.is_spent(batch_bytes, all_full())
+        sticky.produced_bytes >= batch_bytes && sticky.is_spent(batch_bytes, self.is_last_full(sticky.partition))
     }
 }
 

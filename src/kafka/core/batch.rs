@@ -91,6 +91,13 @@ impl Batch {
         taken
     }
 
+    /// No record joins it any more, though it is not sent yet.
+    pub fn close_for_appends(&mut self) {
+        if let Content::Open(builder) = &mut self.content {
+            builder.close_for_appends();
+        }
+    }
+
     /// Its encoded bytes (so far).
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -85,6 +85,10 @@ pub struct ProducerConfig {
     pub in_flight_max: usize,
     /// `partitioner.ignore.keys`
     pub ignore_keys: bool,
+    /// `partitioner.adaptive.partitioning.enable`
+    pub adaptive_partitioning: bool,
+    /// `partitioner.availability.timeout.ms`; zero: off
+    pub availability_timeout: Duration,
     /// Keys that were given and have no effect.
     pub unused: Vec<String>,
 }
@@ -114,6 +118,8 @@ impl Default for ProducerConfig {
             rebootstrap_trigger: Duration::from_secs(300),
             in_flight_max: 5,
             ignore_keys: false,
+            adaptive_partitioning: true,
+            availability_timeout: Duration::ZERO,
             unused: Vec::new(),
         }
     }
@@ -202,6 +208,8 @@ impl ProducerConfig {
             }
             "metadata.recovery.rebootstrap.trigger.ms" => self.rebootstrap_trigger = millis(key, value)?,
             "max.in.flight.requests.per.connection" => self.in_flight_max = at_least_one(key, value)?,
+            "partitioner.adaptive.partitioning.enable" => self.adaptive_partitioning = boolean(key, value)?,
+            "partitioner.availability.timeout.ms" => self.availability_timeout = millis(key, value)?,
             "partitioner.ignore.keys" => self.ignore_keys = boolean(key, value)?,
             _ => self.unused.push(key.to_owned()),
         }

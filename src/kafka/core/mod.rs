@@ -5,9 +5,10 @@
 //! `produce_flow` are its two halves; the other modules are parts that know nothing of each other. Driven by `net`; tested with hand-made
 //! moments.
 //!
-//! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`), adaptive partitioning (`partitioner`).
+//! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`).
 
 pub mod accumulator;
+mod adaptive;
 pub mod backoff;
 pub mod batch;
 pub mod client;

@@ -1,11 +1,11 @@
-//! Which partition a record goes to: by its key's hash, or the sticky partition of its topic (KIP-480, KIP-794 in its uniform mode).
+//! Which partition a record goes to: by its key's hash, or the sticky partition of its topic (KIP-480, KIP-794).
 //!
-//! Java's counterparts: `Utils.murmur2`, `BuiltInPartitioner`. Choosing by queue length (adaptive mode) has its place in
-//! `next_sticky`: it would weigh the same candidates.
+//! Java's counterparts: `Utils.murmur2`, `BuiltInPartitioner`. The weights of the adaptive mode are made in `adaptive`.
 
 use rand::{Rng, RngExt};
 
 use crate::ids::PartitionIndex;
+use crate::kafka::core::adaptive::LoadStats;
 use crate::kafka::metadata::TopicView;
 
 /// Java's murmur2 of a key: 32 bits, little-endian words.
@@ -48,9 +48,9 @@ pub struct Sticky {
 }
 
 impl Sticky {
-    /// A new choice: uniform over the partitions whose leader is known, over all if none is.
-    pub fn choose(topic: &TopicView, random: &mut impl Rng) -> Self {
-        Self { partition: next_sticky(topic, random), produced_bytes: 0 }
+    /// A new choice: by weight where there are weights, else uniform over the partitions whose leader is known, over all if none is.
+    pub(super) fn choose(topic: &TopicView, load: &LoadStats, random: &mut impl Rng) -> Self {
+        Self { partition: load.pick(random).unwrap_or_else(|| next_sticky(topic, random)), produced_bytes: 0 }
     }
 
     /// Whether it is time for another partition: after `batch_bytes` once the queue's last batch is closed, after twice that in any case.

@@ -43,7 +43,9 @@ impl ProducerCore {
         let mut sent = false;
         let mut wait = ready.next_check;
         for (node, slots) in &ready.nodes {
-            if self.connections.can_send(*node, now) && !self.is_update_due(now) {
+            let can_take = self.connections.can_send(*node, now) && !self.is_update_due(now);
+            self.accumulator.note_node(*node, can_take, now);
+            if can_take {
                 let mute = self.config.in_flight_max == 1;
                 let batches = self.accumulator.drain(*node, slots, self.config.request_bytes_max, mute, now, &mut self.random);
                 if batches.is_empty() {

@@ -66,6 +66,11 @@ impl BatchBuilder {
         self.count > 0 && self.buffer.len() >= self.limit_bytes
     }
 
+    /// Takes no more records, though there may be room.
+    pub fn close_for_appends(&mut self) {
+        self.limit_bytes = 0;
+    }
+
     /// Appends a record, unless it would pass the limit (the first always fits). Returns whether it was taken.
     pub fn try_append(&mut self, timestamp_ms: i64, key: Option<&[u8]>, value: &[u8]) -> bool {
         if self.count == 0 {

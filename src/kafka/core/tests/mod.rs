@@ -3,5 +3,6 @@
 mod lab;
 mod leader_hints;
 mod metadata_rules;
+mod partition_choice;
 mod produce_rules;
 mod refresh_rules;
