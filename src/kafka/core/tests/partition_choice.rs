@@ -35,7 +35,7 @@ impl Queues {
     }
 
     fn append(&mut self, partition: Option<i32>, value: &[u8]) {
-        let view = self.snapshot.topic(&self.name).unwrap().clone();
+        let view = std::sync::Arc::clone(self.snapshot.topic(&self.name).unwrap());
         let tag = RecordTag { mark: 0, sent_at: self.now };
         let record = Append { topic: &self.name, partition: partition.map(PartitionIndex), key: None, value, timestamp_ms: 0, tag };
         let appended = self.accumulator.append(&record, &view, None, self.now, &mut self.random);
@@ -73,7 +73,7 @@ fn the_sticky_partition_changes_at_the_end_of_a_batch_and_leaves_no_crumbs() {
 fn no_record_joins_a_batch_that_another_found_too_small() {
     let mut queues = Queues::new(&[("batch.size", "1024"), ("buffer.memory", "1024")], [1, 2, 3]);
     queues.append(Some(0), &[7; 700]);
-    let view = queues.snapshot.topic(&queues.name).unwrap().clone();
+    let view = std::sync::Arc::clone(queues.snapshot.topic(&queues.name).unwrap());
     let tag = RecordTag { mark: 0, sent_at: START };
     for value in [&[7; 400][..], &[7; 10][..]] {
         let record = Append { topic: &queues.name, partition: Some(PartitionIndex(0)), key: None, value, timestamp_ms: 0, tag };
@@ -85,7 +85,7 @@ fn no_record_joins_a_batch_that_another_found_too_small() {
 /// How often each partition is chosen next, in thousands of 6,000.
 fn choices(queues: &mut Queues) -> [usize; 3] {
     let mut counts = [0; 3];
-    let view = queues.snapshot.topic(&queues.name).unwrap().clone();
+    let view = std::sync::Arc::clone(queues.snapshot.topic(&queues.name).unwrap());
     for _ in 0..6_000 {
         let chosen = queues.accumulator.choose_anew(&queues.name, &view, &mut queues.random);
         counts[usize::try_from(chosen.0).unwrap()] += 1;
