@@ -1,0 +1,175 @@
+//! The paired runs: in each round every subject once, in turn, each round in another order, so that what drifts hits all of them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::BenchCluster;
+use crate::measured::Measured;
+use crate::stats::Spread;
+use crate::subject::{self, Job, Setting, Subject};
+
+/// The file of the runs.
+pub(crate) const FILE: &str = "producers.csv";
+
+/// What to run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PairedArgs {
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: u32,
+    /// Records per run
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    pub(crate) records: u64,
+    /// Size of a record's value
+    #[arg(long, value_name = "BYTES", default_value_t = 100)]
+    pub(crate) record_bytes: u64,
+    /// Who is measured
+    #[arg(long, value_delimiter = ',', default_values = ["native", "librdkafka", "java"])]
+    pub(crate) subjects: Vec<Subject>,
+    /// With which properties
+    #[arg(long, value_delimiter = ',', default_values = ["same", "defaults"])]
+    pub(crate) settings: Vec<Setting>,
+    /// Kafka's version
+    #[arg(long, value_name = "VERSION", default_value = "4.3.0")]
+    pub(crate) kafka: String,
+    /// Folder of the results
+    #[arg(long, value_name = "DIR", default_value = "results/bench")]
+    pub(crate) out: PathBuf,
+}
+
+/// One run, as a row of the file. Empty cells are unknown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) setting: String,
+    pub(crate) round: u32,
+    /// Its place in the round.
+    pub(crate) place: u32,
+    pub(crate) subject: String,
+    pub(crate) version: String,
+    pub(crate) records: u64,
+    pub(crate) seconds: f64,
+    pub(crate) records_per_second: f64,
+    pub(crate) cpu_seconds_per_million: Option<f64>,
+    pub(crate) memory_bytes_max: Option<u64>,
+    pub(crate) threads: Option<u64>,
+    pub(crate) latency_p50_us: Option<u64>,
+    pub(crate) latency_p99_us: Option<u64>,
+    pub(crate) latency_max_us: Option<u64>,
+}
+
+impl Row {
+    fn new(setting: Setting, round: u32, place: usize, measured: Measured) -> Self {
+        Self {
+            setting: setting.name().to_owned(),
+            round,
+            place: place as u32,
+            records_per_second: measured.records as f64 / measured.seconds,
+            cpu_seconds_per_million: measured.cpu_seconds.map(|seconds| seconds * 1e6 / measured.records as f64),
+            subject: measured.subject,
+            version: measured.version,
+            records: measured.records,
+            seconds: measured.seconds,
+            memory_bytes_max: measured.memory_bytes_max,
+            threads: measured.threads,
+            latency_p50_us: measured.latency_us.map(|latency| latency.p50),
+            latency_p99_us: measured.latency_us.map(|latency| latency.p99),
+            latency_max_us: measured.latency_us.map(|latency| latency.max),
+        }
+    }
+}
+
+/// Runs everything. The file is complete after each run.
+pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Result<Vec<Row>> {
+    ensure!(args.rounds > 0 && args.records > 0, "at least one round and one record are needed");
+    fs::create_dir_all(&args.out)?;
+    writeln!(out, "starting three nodes of Kafka {}", args.kafka)?;
+    let mut cluster = BenchCluster::up(&args.kafka).await?;
+    let mut rows = Vec::new();
+    for round in 1..=args.rounds {
+        for setting in &args.settings {
+            for (place, subject) in order(&args.subjects, round).into_iter().enumerate() {
+                let topic = cluster.fresh_topic().await?;
+                let job = Job {
+                    cluster: &cluster,
+                    topic: topic.as_str(),
+                    records: args.records,
+                    record_bytes: args.record_bytes,
+                    setting: *setting,
+                };
+                let row = Row::new(*setting, round, place, subject::measure(subject, job).await?);
+                show(&row, out)?;
+                rows.push(row);
+                write(&args.out.join(FILE), &rows)?;
+                cluster.delete_topic(topic).await?;
+            }
+        }
+    }
+    cluster.down().await?;
+    for setting in &args.settings {
+        for other in args.subjects.iter().filter(|subject| **subject != Subject::Native) {
+            show_ratios(&rows, *setting, *other, out)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// Each round begins with another subject.
+fn order(subjects: &[Subject], round: u32) -> Vec<Subject> {
+    let mut order = subjects.to_vec();
+    if !order.is_empty() {
+        order.rotate_left(round as usize % subjects.len());
+    }
+    order
+}
+
+fn show(row: &Row, out: &mut impl Write) -> anyhow::Result<()> {
+    let unknown = || "unknown".to_owned();
+    writeln!(
+        out,
+        "round {} {:<8} {:<10} {:>9.0} records/s  {:>7} CPU s per million  {:>7} MiB  p99 {:>9} ms  {} threads",
+        row.round,
+        row.setting,
+        row.subject,
+        row.records_per_second,
+        row.cpu_seconds_per_million.map_or_else(unknown, |cpu| format!("{cpu:.3}")),
+        row.memory_bytes_max.map_or_else(unknown, |bytes| format!("{:.1}", bytes as f64 / 1_048_576.0)),
+        row.latency_p99_us.map_or_else(unknown, |us| format!("{:.2}", us as f64 / 1e3)),
+        row.threads.map_or_else(unknown, |threads| threads.to_string()),
+    )?;
+    Ok(())
+}
+
+fn show_ratios(rows: &[Row], setting: Setting, other: Subject, out: &mut impl Write) -> anyhow::Result<()> {
+    let rate = ratios(rows, setting, other, |row| Some(row.records_per_second));
+    let cpu = ratios(rows, setting, other, |row| row.cpu_seconds_per_million);
+    for (what, spread) in [("records/s", rate), ("CPU per record", cpu)] {
+        let Some(spread) = spread else { continue };
+        let (subject, setting) = (other.name(), setting.name());
+        writeln!(out, "{setting}: {what}, native / {subject}: {:.2} ({:.2} to {:.2})", spread.median, spread.min, spread.max)?;
+    }
+    Ok(())
+}
+
+/// A figure of ours over another's, round by round.
+pub(crate) fn ratios(rows: &[Row], setting: Setting, other: Subject, figure: impl Fn(&Row) -> Option<f64>) -> Option<Spread> {
+    let find = |subject: Subject, round: u32| {
+        let row = rows.iter().find(|row| row.setting == setting.name() && row.subject == subject.name() && row.round == round)?;
+        figure(row)
+    };
+    let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
+    Spread::of((1..=rounds).filter_map(|round| Some(find(Subject::Native, round)? / find(other, round)?)))
+}
+
+fn write(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_path(path)?;
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    writer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Who is measured, with which properties, and how its process is started.
+
+use std::process::Stdio;
+
+use anyhow::{Context, bail, ensure};
+use clap::ValueEnum;
+use tokio::process::Command;
+
+use crate::cluster::BenchCluster;
+use crate::java;
+use crate::measured::Measured;
+
+/// A client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Subject {
+    /// This project's own producer.
+    Native,
+    /// The C client, through the `rdkafka` crate.
+    Librdkafka,
+    /// Kafka's own `kafka-producer-perf-test`.
+    Java,
+}
+
+impl Subject {
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Librdkafka => "librdkafka",
+            Self::Java => "java",
+        }
+    }
+}
+
+/// With which properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Setting {
+    /// The same for all: see [`Setting::properties`].
+    Same,
+    /// Each one's own defaults.
+    Defaults,
+}
+
+impl Setting {
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Defaults => "defaults",
+        }
+    }
+
+    /// Properties, whose names all three share. The batch size is librdkafka's default.
+    pub(crate) fn properties(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Same => &[("acks", "all"), ("linger.ms", "5"), ("batch.size", "1000000"), ("enable.idempotence", "false")],
+            Self::Defaults => &[],
+        }
+    }
+}
+
+/// One run to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) cluster: &'a BenchCluster,
+    pub(crate) topic: &'a str,
+    pub(crate) records: u64,
+    pub(crate) record_bytes: u64,
+    pub(crate) setting: Setting,
+}
+
+/// Runs a subject in a process of its own.
+pub(crate) async fn measure(subject: Subject, job: Job<'_>) -> anyhow::Result<Measured> {
+    let measured = match subject {
+        Subject::Native | Subject::Librdkafka => run_myself(subject, job).await?,
+        Subject::Java => java::run(job).await?,
+    };
+    let lost = job.records - measured.records.min(job.records);
+    ensure!(lost == 0 && measured.failed == 0, "{}: {lost} of {} records were not acknowledged", subject.name(), job.records);
+    Ok(measured)
+}
+
+async fn run_myself(subject: Subject, job: Job<'_>) -> anyhow::Result<Measured> {
+    if subject == Subject::Librdkafka && !cfg!(feature = "librdkafka") {
+        bail!("this program was built without librdkafka: build it with --features librdkafka");
+    }
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(subject.name()).args(["--bootstrap", &job.cluster.bootstrap(), "--topic", job.topic]);
+    command.args(["--records", &job.records.to_string(), "--record-bytes", &job.record_bytes.to_string()]);
+    for (name, value) in job.setting.properties() {
+        command.args(["--set", &format!("{name}={value}")]);
+    }
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true).output().await?;
+    ensure!(output.status.success(), "{} ended with {}", subject.name(), output.status);
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{} did not print its figures", subject.name()))
+}
