@@ -3,6 +3,8 @@
 # The version of Kafka that "make demo" and "make setup" make ready, and those that the tests run against.
 KAFKA ?= 4.3.0
 KAFKA_TEST_VERSIONS ?= 3.9.2 4.0.2 4.3.0
+# More for the comparison of clients, such as --plans plans/broker-kill.toml --kafka 4.3.0 --repeat 1.
+CONFORMANCE_FLAGS ?=
 PLAN ?= plans/rolling-restart.toml
 CARGO_TEST_FLAGS ?=
 CARGO_BENCH_FLAGS ?=
@@ -19,7 +21,7 @@ SH_SCRIPTS := clients/java/run $(addprefix images/kafka/root/, etc/kafka/docker/
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@printf '\n  KAFKA=%s  KAFKA_TEST_VERSIONS="%s"  PLAN=%s\n' '$(KAFKA)' '$(KAFKA_TEST_VERSIONS)' '$(PLAN)'
 
 .PHONY: demo
@@ -42,6 +44,12 @@ build: ## the program, optimised
 .PHONY: bench
 bench: ## the micro-benchmarks
 	cargo bench $(LOCKED) $(CARGO_BENCH_FLAGS)
+
+.PHONY: conformance
+conformance: ## our producer against Java's and librdkafka, on real brokers: hours
+	scripts/setup all $(KAFKA_TEST_VERSIONS)
+	cargo build --release $(LOCKED) --bin chaos --example conformance
+	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 
 .PHONY: lint
 lint: ## format, clippy, documentation, shell scripts

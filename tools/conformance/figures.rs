@@ -1,0 +1,339 @@
+//! What a run's folder holds, brought to a row and figures per client: each from the file that `docs/results.md` describes.
+//!
+//! Not here: what figures say of a client (`judge`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::Context as _;
+use kafka_chaos::analyze::LATENESS_P99_MAX_US;
+use serde::Deserialize;
+
+use crate::rows::{Cell, FigureRow, Measured, Metric, RunRow, Values};
+use crate::variant::{Variant, VariantGroup};
+
+/// The parts of `run.json` that are used.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RunFile {
+    pub(crate) verdict: String,
+    reasons: Vec<String>,
+    started_at: String,
+    facts_lost: u64,
+    versions: BTreeMap<String, String>,
+    machine: BTreeMap<String, serde_json::Value>,
+    groups: Vec<Group>,
+    generator: Generator,
+}
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    name: String,
+    totals: Totals,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Totals {
+    sent: u64,
+    failed: u64,
+    indeterminate: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Generator {
+    baseline_lateness: Option<Lateness>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Lateness {
+    p99_us: u64,
+}
+
+/// Kinds of facts that are used; all others are skipped.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+enum Fact {
+    ProducerTotals {
+        group: String,
+        producer: usize,
+        totals: Totals,
+        metadata_requests: Option<BTreeMap<String, u64>>,
+    },
+    MetadataRequest {
+        group: String,
+        producer: usize,
+        outcome: String,
+    },
+    PartitionFirstUsed {
+        group: String,
+        producer: usize,
+        topic: String,
+        partition: u32,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    time_us: i64,
+    #[serde(flatten)]
+    fact: Fact,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Step {
+    step: u32,
+    action: String,
+    target: String,
+    resolved_node: String,
+    acknowledged_ms: Option<i64>,
+    observed_ms: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Outage {
+    step: Option<u32>,
+    group: String,
+    producer: usize,
+    topic: String,
+    partition: u32,
+    first_due_unserved_ms: Option<i64>,
+    outage_ms: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Requests {
+    client: String,
+    request: String,
+    count: u64,
+}
+
+/// Reads `run.json`.
+///
+/// # Errors
+/// If it is not there or not what it should be.
+pub(crate) fn run_file(folder: &Path) -> anyhow::Result<RunFile> {
+    let path = folder.join("run.json");
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+}
+
+/// The row of a run.
+pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str) -> RunRow {
+    let of = |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
+    let told = ["chaos", "kafka", "image", "kernel", "docker"];
+    let foreign =
+        run.versions.iter().filter(|(name, _)| !told.contains(&name.as_str())).map(|(name, version)| format!(", {name} {version}"));
+    let machine = format!(
+        "{} cores, {}, kernel {}, docker {}{}",
+        run.machine.get("cores").map_or_else(|| "unknown".to_owned(), |cores| cores.to_string().replace('"', "")),
+        run.machine.get("cpu").and_then(|cpu| cpu.as_str()).unwrap_or("unknown processor"),
+        of(&run.versions, "kernel"),
+        of(&run.versions, "docker"),
+        foreign.collect::<String>(),
+    );
+    RunRow {
+        plan: cell.plan.clone(),
+        kafka: cell.kafka.clone(),
+        repeat: cell.repeat,
+        started_at: run.started_at.clone(),
+        verdict: run.verdict.clone(),
+        reasons: run.reasons.join("; "),
+        unusable: unusable(run).join("; "),
+        left_out: variant.left_out.join("; "),
+        takes_nodes_down: variant.takes_nodes_down,
+        build: build.to_owned(),
+        machine,
+    }
+}
+
+/// Why the figures cannot be trusted. Not the verdict: an expectation that is not met is a finding.
+fn unusable(run: &RunFile) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if run.facts_lost > 0 {
+        reasons.push(format!("{} facts were lost", run.facts_lost));
+    }
+    if let Some(late) = run.generator.baseline_lateness.as_ref().filter(|late| late.p99_us > LATENESS_P99_MAX_US) {
+        reasons.push(format!("the load generator was late: p99 {} ms in the baseline", late.p99_us / 1000));
+    }
+    reasons.extend(run.groups.iter().filter(|group| group.totals.sent == 0).map(|group| format!("`{}` never sent", group.name)));
+    reasons
+}
+
+/// All figures of a run.
+///
+/// # Errors
+/// If a file of it is not there or not what it should be.
+pub(crate) fn figures(cell: &Cell, folder: &Path, variant: &Variant) -> anyhow::Result<Vec<FigureRow>> {
+    let steps: Vec<Step> = table(&folder.join("steps.csv"))?;
+    let outages: Vec<Outage> = table(&folder.join("recovery.csv"))?;
+    let requests: Vec<Requests> = table(&folder.join("requests.csv"))?;
+    let told = Told::read(&folder.join("facts.jsonl"), Growth::of(&steps, variant))?;
+    let outages = own_outages(outages);
+    let mut rows = Vec::new();
+    for group in &variant.groups {
+        let mut add = |metric, step: &str, values: Vec<Measured>| {
+            rows.push(FigureRow {
+                plan: cell.plan.clone(),
+                kafka: cell.kafka.clone(),
+                repeat: cell.repeat,
+                client: group.client.to_owned(),
+                group: group.of.clone(),
+                metric,
+                step: step.to_owned(),
+                values: Values(values),
+            });
+        };
+        add(Metric::MetadataRequests, "", by_brokers(&requests, group));
+        told.add(group, &mut add);
+        for step in &steps {
+            add_outages(&outages, step, group, &mut add);
+        }
+    }
+    Ok(rows)
+}
+
+fn producers(group: &VariantGroup) -> std::ops::Range<usize> {
+    0..group.count
+}
+
+/// A client that no broker has heard of has asked for nothing.
+fn by_brokers(requests: &[Requests], group: &VariantGroup) -> Vec<Measured> {
+    let count = |producer| {
+        let client = format!("{}-{producer}", group.name);
+        let rows = requests.iter().filter(|row| row.client == client && row.request == "METADATA");
+        Measured::Number(rows.map(|row| row.count as f64).sum())
+    };
+    producers(group).map(count).collect()
+}
+
+/// What producers have told of themselves.
+#[derive(Debug, Default)]
+struct Told {
+    totals: BTreeMap<(String, usize), (Totals, Option<u64>)>,
+    /// Requests that no answer came to; only of clients that tell single requests.
+    cut_off: BTreeMap<(String, usize), u64>,
+    tells_requests: BTreeSet<String>,
+    /// By group and producer, of the one step that adds partitions.
+    first_use_ms: BTreeMap<(String, usize), f64>,
+    growth: Option<Growth>,
+}
+
+/// A step that has added partitions.
+#[derive(Debug)]
+struct Growth {
+    step: String,
+    topic: String,
+    /// Its first new partition.
+    from: u32,
+    /// When it was there: seen from outside, or else acknowledged.
+    since_us: i64,
+}
+
+impl Growth {
+    fn of(steps: &[Step], variant: &Variant) -> Option<Self> {
+        let (topic, from) = variant.growth.clone()?;
+        let step = steps.iter().find(|step| step.action == "add-partitions")?;
+        Some(Self { step: label(step), topic, from, since_us: step.observed_ms.or(step.acknowledged_ms)? * 1000 })
+    }
+}
+
+impl Told {
+    fn read(path: &Path, growth: Option<Growth>) -> anyhow::Result<Self> {
+        let mut told = Self { growth, ..Self::default() };
+        let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        for line in BufReader::new(file).lines() {
+            let line: Line = serde_json::from_str(&line?).with_context(|| format!("{} is damaged", path.display()))?;
+            told.fold(line);
+        }
+        Ok(told)
+    }
+
+    fn fold(&mut self, line: Line) {
+        match line.fact {
+            Fact::ProducerTotals { group, producer, totals, metadata_requests } => {
+                self.totals.insert((group, producer), (totals, metadata_requests.map(|counts| counts.values().sum())));
+            }
+            Fact::MetadataRequest { group, producer, outcome } => {
+                self.tells_requests.insert(group.clone());
+                let is_cut_off = ["disconnected", "timed_out", "unanswered"].contains(&outcome.as_str());
+                *self.cut_off.entry((group, producer)).or_default() += u64::from(is_cut_off);
+            }
+            Fact::PartitionFirstUsed { group, producer, topic, partition } => {
+                let Some(growth) = self.growth.as_ref().filter(|growth| growth.topic == topic && growth.from <= partition) else { return };
+                let after_ms = ((line.time_us - growth.since_us) as f64 / 1000.0).round();
+                let first = self.first_use_ms.entry((group, producer)).or_insert(after_ms);
+                *first = first.min(after_ms);
+            }
+            Fact::Other => {}
+        }
+    }
+
+    fn add(&self, group: &VariantGroup, add: &mut impl FnMut(Metric, &str, Vec<Measured>)) {
+        let each = |value: &dyn Fn(&(String, usize)) -> Option<f64>| -> Vec<Measured> {
+            let measured = |producer| value(&(group.name.clone(), producer)).map_or(Measured::Unknown, Measured::Number);
+            producers(group).map(measured).collect()
+        };
+        add(Metric::MetadataRequestsOwn, "", each(&|key| Some(self.totals.get(key)?.1? as f64)));
+        let cut_off = |key: &(String, usize)| self.cut_off.get(key).map(|count| *count as f64);
+        let tells = self.tells_requests.contains(&group.name);
+        add(Metric::MetadataRequestsCutOff, "", each(&|key| if tells { cut_off(key).or(Some(0.0)) } else { None }));
+        add(Metric::Failed, "", each(&|key| Some(self.totals.get(key)?.0.failed as f64)));
+        add(Metric::Indeterminate, "", each(&|key| Some(self.totals.get(key)?.0.indeterminate as f64)));
+        if let Some(step) = &self.growth {
+            let first = |producer| self.first_use_ms.get(&(group.name.clone(), producer)).copied();
+            add(
+                Metric::FirstUse,
+                step,
+                producers(group).map(|producer| first(producer).map_or(Measured::Never, Measured::Number)).collect(),
+            );
+        }
+    }
+}
+
+/// Each outage once: at the first step that it overlaps. It is in the rows of later steps too, but they have not begun it.
+fn own_outages(mut outages: Vec<Outage>) -> Vec<Outage> {
+    outages.retain(|outage| outage.step.is_some());
+    outages.sort();
+    let mut seen = BTreeSet::new();
+    outages.retain(|outage| {
+        let Some(first_due_ms) = outage.first_due_unserved_ms else { return true };
+        seen.insert((outage.group.clone(), outage.producer, outage.topic.clone(), outage.partition, first_due_ms))
+    });
+    outages
+}
+
+/// A producer without a row at the step has no value there: its partitions were all stalled since an earlier one, or it was idle.
+fn add_outages(outages: &[Outage], step: &Step, group: &VariantGroup, add: &mut impl FnMut(Metric, &str, Vec<Measured>)) {
+    let mut longest: BTreeMap<(usize, &str, u32), i64> = BTreeMap::new();
+    for outage in outages.iter().filter(|outage| outage.step == Some(step.step) && outage.group == group.name) {
+        let pair = longest.entry((outage.producer, outage.topic.as_str(), outage.partition)).or_default();
+        *pair = (*pair).max(outage.outage_ms);
+    }
+    let of = |producer| longest.iter().filter(move |((of, ..), _)| *of == producer).map(|(_, outage_ms)| *outage_ms as f64);
+    let with_rows: Vec<usize> = producers(group).filter(|producer| of(*producer).next().is_some()).collect();
+    if with_rows.is_empty() {
+        return;
+    }
+    let mean = |producer: usize| (of(producer).sum::<f64>() / of(producer).count() as f64).round();
+    add(
+        Metric::OutageLongest,
+        &label(step),
+        with_rows.iter().map(|producer| Measured::Number(of(*producer).fold(0.0, f64::max))).collect(),
+    );
+    add(Metric::OutageMean, &label(step), with_rows.iter().map(|producer| Measured::Number(mean(*producer))).collect());
+}
+
+fn label(step: &Step) -> String {
+    let what = if step.resolved_node.is_empty() { &step.target } else { &step.resolved_node };
+    format!("{} {} {what}", step.step, step.action)
+}
+
+fn table<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
+    let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {}", path.display()))?;
+    reader.deserialize().collect::<Result<_, _>>().with_context(|| format!("{} is damaged", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Whether our client behaves as Java's does, metric by metric: within Java's own spread, outside it, or unknown.
+//!
+//! All clients of a run meet the same fault, so values are taken relative to that run's Java: from each value the median of all Java values
+//! of the same run is subtracted (both Java groups). What is left of Java's values over all runs is *Java's own spread*; ours is within it
+//! if the median of what is left of our values lies between its least and its greatest. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rows::{FigureRow, Measured, Metric, Store};
+use crate::variant::{CONTROL, OURS, REFERENCE};
+
+/// Metrics that ours is held against Java's by; the others explain.
+pub(crate) const JUDGED: [Metric; 6] =
+    [Metric::MetadataRequests, Metric::Failed, Metric::Indeterminate, Metric::OutageLongest, Metric::OutageMean, Metric::FirstUse];
+
+/// What was found of one metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// As Java.
+    Within,
+    /// Less than Java's least.
+    Below,
+    /// More than Java's greatest.
+    Above,
+    /// Not measured on one side.
+    Unknown,
+}
+
+/// Median and range of some values; `never` counts as infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    /// The middle one; of an even number the mean of the two.
+    pub(crate) median: f64,
+    /// The least.
+    pub(crate) min: f64,
+    /// The greatest.
+    pub(crate) max: f64,
+    /// How many.
+    pub(crate) count: usize,
+}
+
+impl Range {
+    /// Of these values; `None` without any.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        Some(Self { median: median(&sorted), min, max, count: sorted.len() })
+    }
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    // Two infinite ones have no mean.
+    if low == high { low } else { f64::midpoint(low, high) }
+}
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    /// The plan's name.
+    pub(crate) plan: String,
+    /// Kafka's version.
+    pub(crate) kafka: String,
+    /// The plan's group.
+    pub(crate) group: String,
+    /// The metric.
+    pub(crate) metric: Metric,
+    /// The step; empty: the whole run.
+    pub(crate) step: String,
+}
+
+/// A subject with all that was measured of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison {
+    /// What.
+    pub(crate) subject: Subject,
+    /// By client: over producers and runs. A client without any known value is missing.
+    pub(crate) clients: BTreeMap<String, Range>,
+    /// Ours minus Java's median of the same run.
+    pub(crate) ours: Option<Range>,
+    /// The second Java group minus the first: medians of the same run.
+    pub(crate) control: Option<Range>,
+    /// Java's own spread.
+    pub(crate) spread: Option<Range>,
+    /// What came of it.
+    pub(crate) verdict: Verdict,
+}
+
+/// Everything there is to compare in usable runs, in the order of subjects.
+pub(crate) fn compare(store: &Store) -> Vec<Comparison> {
+    let usable: BTreeSet<_> = store.runs.iter().filter(|run| run.unusable.is_empty()).map(crate::rows::RunRow::cell).collect();
+    let mut subjects: BTreeMap<Subject, Vec<&FigureRow>> = BTreeMap::new();
+    for row in store.figures.iter().filter(|row| JUDGED.contains(&row.metric) && usable.contains(&crate::rows::cell_of(row))) {
+        let subject = Subject {
+            plan: row.plan.clone(),
+            kafka: row.kafka.clone(),
+            group: row.group.clone(),
+            metric: row.metric,
+            step: row.step.clone(),
+        };
+        subjects.entry(subject).or_default().push(row);
+    }
+    subjects.into_iter().map(|(subject, rows)| comparison(subject, &rows)).collect()
+}
+
+fn comparison(subject: Subject, rows: &[&FigureRow]) -> Comparison {
+    let mut by_client: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut by_run: BTreeMap<u32, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    for row in rows {
+        let known: Vec<f64> = row.values.0.iter().filter_map(number).collect();
+        by_client.entry(row.client.clone()).or_default().extend(&known);
+        by_run.entry(row.repeat).or_default().entry(row.client.as_str()).or_default().extend(known);
+    }
+    let (mut ours, mut spread, mut control) = (Vec::new(), Vec::new(), Vec::new());
+    for clients in by_run.values() {
+        let of = |client: &str| clients.get(client).map_or(&[][..], Vec::as_slice);
+        let java = [of(REFERENCE), of(CONTROL)].concat();
+        let Some(centre) = Range::of(&java).map(|range| range.median) else { continue };
+        spread.extend(java.iter().map(|value| difference(*value, centre)));
+        ours.extend(of(OURS).iter().map(|value| difference(*value, centre)));
+        if let (Some(first), Some(second)) = (Range::of(of(REFERENCE)), Range::of(of(CONTROL))) {
+            control.push(difference(second.median, first.median));
+        }
+    }
+    let clients = by_client.into_iter().filter_map(|(client, values)| Some((client, Range::of(&values)?))).collect();
+    let (ours, spread) = (Range::of(&ours), Range::of(&spread));
+    Comparison { subject, clients, ours, control: Range::of(&control), spread, verdict: verdict(ours, spread) }
+}
+
+fn verdict(ours: Option<Range>, spread: Option<Range>) -> Verdict {
+    // One value has no spread.
+    match (ours, spread.filter(|spread| spread.count > 1)) {
+        (Some(ours), Some(spread)) if ours.median < spread.min => Verdict::Below,
+        (Some(ours), Some(spread)) if ours.median > spread.max => Verdict::Above,
+        (Some(_), Some(_)) => Verdict::Within,
+        _ => Verdict::Unknown,
+    }
+}
+
+fn number(value: &Measured) -> Option<f64> {
+    match value {
+        Measured::Number(number) => Some(*number),
+        Measured::Never => Some(f64::INFINITY),
+        Measured::Unknown => None,
+    }
+}
+
+/// Never minus never is no difference.
+fn difference(value: f64, from: f64) -> f64 {
+    if value == from { 0.0 } else { value - from }
+}
+
+/// Both counts of a client's Metadata requests in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Counts {
+    /// The plan's name.
+    pub(crate) plan: String,
+    /// Kafka's version.
+    pub(crate) kafka: String,
+    /// Which repetition.
+    pub(crate) repeat: u32,
+    /// The client.
+    pub(crate) client: String,
+    /// By the brokers' logs.
+    pub(crate) brokers: f64,
+    /// By the client itself; `None`: it does not count.
+    pub(crate) own: Option<f64>,
+    /// Of its own, those without an answer; `None`: it does not say.
+    pub(crate) cut_off: Option<f64>,
+    /// Whether they agree; `None`: that cannot be said.
+    pub(crate) agree: Option<bool>,
+}
+
+/// Each client's counts in each usable run, all groups together.
+///
+/// They agree if they are equal, or, where nodes were taken away: brokers <= own <= brokers + cut off.
+pub(crate) fn counts(store: &Store) -> Vec<Counts> {
+    let mut all = Vec::new();
+    for run in store.runs.iter().filter(|run| run.unusable.is_empty()) {
+        let rows: Vec<&FigureRow> = store.figures.iter().filter(|row| crate::rows::cell_of(row) == run.cell()).collect();
+        let clients: BTreeSet<&str> = rows.iter().map(|row| row.client.as_str()).collect();
+        for client in clients {
+            let sum = |metric| sum(rows.iter().filter(|row| row.client == client && row.metric == metric));
+            let Some(brokers) = sum(Metric::MetadataRequests) else { continue };
+            let (own, cut_off) = (sum(Metric::MetadataRequestsOwn), sum(Metric::MetadataRequestsCutOff));
+            let agree = match (own, cut_off) {
+                (Some(own), _) if !run.takes_nodes_down || own < brokers => Some(own == brokers),
+                (Some(own), Some(cut_off)) => Some(own <= brokers + cut_off),
+                _ => None,
+            };
+            let (plan, kafka) = (run.plan.clone(), run.kafka.clone());
+            all.push(Counts { plan, kafka, repeat: run.repeat, client: client.to_owned(), brokers, own, cut_off, agree });
+        }
+    }
+    all
+}
+
+/// The sum over all values; `None` if one is unknown, or there is none.
+fn sum<'a>(rows: impl Iterator<Item = &'a &'a FigureRow>) -> Option<f64> {
+    let values: Vec<Option<f64>> = rows.flat_map(|row| row.values.0.iter().map(number)).collect();
+    if values.is_empty() { None } else { values.into_iter().sum() }
+}
+
+#[cfg(test)]
+mod tests;

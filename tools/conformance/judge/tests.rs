@@ -1,0 +1,106 @@
+use super::*;
+use crate::rows::{RunRow, Values};
+
+fn run(repeat: u32, unusable: &str, takes_nodes_down: bool) -> RunRow {
+    RunRow {
+        plan: "kill".to_owned(),
+        kafka: "4.3.0".to_owned(),
+        repeat,
+        started_at: "2026-11-30T01:00:00Z".to_owned(),
+        verdict: "PASS".to_owned(),
+        reasons: String::new(),
+        unusable: unusable.to_owned(),
+        left_out: String::new(),
+        takes_nodes_down,
+        build: "test".to_owned(),
+        machine: "test".to_owned(),
+    }
+}
+
+fn figure(repeat: u32, client: &str, metric: Metric, values: &str) -> FigureRow {
+    FigureRow {
+        plan: "kill".to_owned(),
+        kafka: "4.3.0".to_owned(),
+        repeat,
+        client: client.to_owned(),
+        group: "steady".to_owned(),
+        metric,
+        step: String::new(),
+        values: Values(values.split_whitespace().map(|value| value.parse().unwrap()).collect()),
+    }
+}
+
+/// Runs 1, 2, ... with the values of ours, Java and the second Java.
+fn compared(runs: &[[&str; 3]]) -> Comparison {
+    let mut store = Store::default();
+    for (repeat, values) in (1..).zip(runs) {
+        let clients = [OURS, REFERENCE, CONTROL].iter().zip(values);
+        let figures = clients.map(|(client, values)| figure(repeat, client, Metric::OutageLongest, values)).collect();
+        store.put(run(repeat, "", true), figures);
+    }
+    compare(&store).remove(0)
+}
+
+#[test]
+fn ours_is_judged_against_what_java_differs_from_itself() {
+    let table: [(&[[&str; 3]], Verdict); 9] = [
+        (&[["10", "9", "11"]], Verdict::Within),
+        (&[["12", "9", "11"]], Verdict::Above),
+        (&[["8", "9", "11"]], Verdict::Below),
+        // Faults that last 9 s and 15 s say nothing of the client: ours is later than Java by a second in both runs.
+        (&[["10000 10000", "9000", "9100"], ["16000 16000", "15000", "15100"]], Verdict::Above),
+        // The median decides, not one producer.
+        (&[["10 10 99", "9 10", "10 11"]], Verdict::Within),
+        (&[["never", "never", "never"]], Verdict::Within),
+        (&[["5", "never", "never"]], Verdict::Below),
+        (&[["unknown", "9", "11"]], Verdict::Unknown),
+        (&[["10", "9", ""]], Verdict::Unknown),
+    ];
+    for (runs, expected) in table {
+        assert_eq!(compared(runs).verdict, expected, "{runs:?}");
+    }
+}
+
+#[test]
+fn differences_are_told_with_javas_own() {
+    let found = compared(&[["10 12", "9", "11"], ["21 23", "20", "19"]]);
+    assert_eq!(found.clients[OURS], Range { median: 16.5, min: 10.0, max: 23.0, count: 4 });
+    assert_eq!(found.ours, Some(Range { median: 1.75, min: 0.0, max: 3.5, count: 4 }));
+    assert_eq!(found.control, Some(Range { median: 0.5, min: -1.0, max: 2.0, count: 2 }));
+    assert_eq!(found.spread, Some(Range { median: 0.0, min: -1.0, max: 1.0, count: 4 }));
+}
+
+#[test]
+fn runs_that_cannot_be_trusted_are_not_used() {
+    let mut store = Store::default();
+    for (repeat, unusable) in [(1, ""), (2, "late")] {
+        let figures = [OURS, REFERENCE].map(|client| figure(repeat, client, Metric::Failed, "1 1"));
+        store.put(run(repeat, unusable, true), figures.to_vec());
+    }
+    assert_eq!(compare(&store)[0].clients[OURS].count, 2);
+    assert_eq!(counts(&store).len(), 0, "brokers have counted nothing");
+}
+
+#[test]
+fn counts_agree_up_to_requests_that_were_cut_off() {
+    let table = [
+        (false, "5", "5", "0", Some(true)),
+        (false, "5", "6", "1", Some(false)),
+        (true, "5", "6", "1", Some(true)),
+        (true, "5", "7", "1", Some(false)),
+        (true, "5", "4", "0", Some(false)),
+        (true, "5", "6", "unknown", None),
+        (false, "5", "6", "unknown", Some(false)),
+        (true, "5", "unknown", "unknown", None),
+    ];
+    for (takes_nodes_down, brokers, own, cut_off, expected) in table {
+        let mut store = Store::default();
+        let figures = [
+            figure(1, OURS, Metric::MetadataRequests, brokers),
+            figure(1, OURS, Metric::MetadataRequestsOwn, own),
+            figure(1, OURS, Metric::MetadataRequestsCutOff, cut_off),
+        ];
+        store.put(run(1, "", takes_nodes_down), figures.to_vec());
+        assert_eq!(counts(&store)[0].agree, expected, "{takes_nodes_down} {brokers} {own} {cut_off}");
+    }
+}

@@ -1,0 +1,192 @@
+//! `make conformance`: our producer against Kafka's own and librdkafka, on real brokers, on the shipped plans.
+//!
+//! ```text
+//! plan -> variant (all clients in one run) -> measure (chaos run) -> figures -> rows (CSV) -> judge -> page (Markdown)
+//! ```
+//!
+//! Each run is written to `runs.csv` and `figures.csv` when it ends. A run that was measured with the same build is not measured again, so
+//! an interrupted measurement goes on where it was; the pages are made anew from the two tables each time. `docs/conformance.md` explains
+//! the method. Not part of the program `chaos`.
+
+mod figures;
+mod judge;
+mod measure;
+mod page;
+mod rows;
+mod variant;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Parser;
+use kafka_chaos::clock::Clock;
+use kafka_chaos::engine::registry;
+use kafka_chaos::plan::model::{EngineKind, ProducerGroup};
+use kafka_chaos::plan::units::show_duration;
+use sha2::{Digest, Sha256};
+
+use crate::measure::{AROUND_THE_LOAD, Bench};
+use crate::page::{Found, Note};
+use crate::rows::{Cell, Store};
+use crate::variant::{CLIENTS, Client, Variant};
+
+/// Compares the producer of chaos with Kafka's own and librdkafka on real brokers
+#[derive(Debug, Parser)]
+#[command(name = "conformance")]
+struct Arguments {
+    /// Plans to run
+    #[arg(long, value_name = "FILE", num_args = 1.., default_values_os_t = shipped_plans())]
+    plans: Vec<PathBuf>,
+    /// Versions of Kafka
+    #[arg(long, value_name = "VERSION", num_args = 1.., value_delimiter = ',', default_values_t = ["3.9.2", "4.0.2", "4.3.0"].map(str::to_owned))]
+    kafka: Vec<String>,
+    /// Clients to compare
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',', default_values_t = CLIENTS.map(|client| client.name.to_owned()))]
+    clients: Vec<String>,
+    /// How often each plan is run on each version
+    #[arg(long, default_value_t = 3)]
+    repeat: u32,
+    /// Only make the pages anew from the tables
+    #[arg(long)]
+    only_table: bool,
+    /// Only say what would be run, and how long it would take
+    #[arg(long)]
+    dry_run: bool,
+    /// The program to run plans with
+    #[arg(long, value_name = "FILE", default_value = "target/release/chaos")]
+    chaos: PathBuf,
+    /// Folder of the tables and pages
+    #[arg(long, value_name = "DIR", default_value = "results/conformance")]
+    out: PathBuf,
+    /// Folder of the runs themselves
+    #[arg(long, value_name = "DIR", default_value = "target/conformance")]
+    work: PathBuf,
+}
+
+fn shipped_plans() -> Vec<PathBuf> {
+    let mut plans: Vec<PathBuf> = fs::read_dir("plans").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    plans.retain(|plan| plan.extension().is_some_and(|extension| extension == "toml"));
+    plans.sort();
+    plans
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
+    let mut store = Store::read(&arguments.out)?;
+    if !arguments.only_table {
+        measure_missing(&arguments, &mut store)?;
+    }
+    if !arguments.dry_run {
+        write_pages(&arguments.out, &store)?;
+    }
+    Ok(())
+}
+
+/// Runs whatever is not in the tables yet, one run after the other, and writes each down.
+fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<()> {
+    let clients = clients(&arguments.clients)?;
+    let variants = arguments.plans.iter().map(|plan| variant(plan, &clients)).collect::<anyhow::Result<Vec<Variant>>>()?;
+    let build = build(&arguments.chaos)?;
+    let missing: Vec<(Cell, &Variant)> = cells(arguments, &variants)
+        .into_iter()
+        .filter(|(cell, _)| !store.runs.iter().any(|run| run.cell() == *cell && run.build == build))
+        .collect();
+    let left = |from: usize| missing[from..].iter().map(|(_, variant)| variant.load + AROUND_THE_LOAD).sum::<Duration>();
+    say(&format!("{} runs to go, about {}", missing.len(), show_duration(minutes(left(0)))));
+    for line in variants.iter().flat_map(|variant| variant.left_out.iter().map(move |line| format!("{}: {line}", variant.plan))) {
+        say(&line);
+    }
+    let clock = Clock::real();
+    let bench = Bench { program: &arguments.chaos, work: &arguments.work, clock: &clock };
+    for (index, (cell, variant)) in missing.iter().enumerate().filter(|_| !arguments.dry_run) {
+        let place = format!("{}/{} {} on Kafka {}, run {}", index + 1, missing.len(), cell.plan, cell.kafka, cell.repeat);
+        say(&format!("{place}; about {} to go", show_duration(minutes(left(index)))));
+        let (folder, run) = bench.run(cell, variant)?;
+        let row = figures::run_row(cell, &run, variant, &build);
+        say(&format!(
+            "{place}: {}{}",
+            row.verdict,
+            if row.unusable.is_empty() { String::new() } else { format!(", not used: {}", row.unusable) }
+        ));
+        store.put(row, figures::figures(cell, &folder, variant)?);
+        store.write(&arguments.out)?;
+    }
+    Ok(())
+}
+
+/// Every cell: versions change slowest, so that an early end leaves whole versions.
+fn cells<'a>(arguments: &Arguments, variants: &'a [Variant]) -> Vec<(Cell, &'a Variant)> {
+    let mut cells = Vec::new();
+    for kafka in &arguments.kafka {
+        for repeat in 1..=arguments.repeat {
+            for variant in variants {
+                cells.push((Cell { plan: variant.plan.clone(), kafka: kafka.clone(), repeat }, variant));
+            }
+        }
+    }
+    cells
+}
+
+fn clients(names: &[String]) -> anyhow::Result<Vec<Client>> {
+    let mut chosen = Vec::new();
+    for name in names {
+        let Some(client) = CLIENTS.iter().find(|client| client.name == name) else {
+            bail!("no client is called `{name}`; there are {}", CLIENTS.map(|client| client.name).join(", "));
+        };
+        let kind = EngineKind::of_name(client.engine).context("the plan language has no such engine")?;
+        registry::engine(kind).with_context(|| format!("leave it out with --clients, or build it in: `{name}`"))?;
+        chosen.push(*client);
+    }
+    Ok(chosen)
+}
+
+fn variant(plan: &Path, clients: &[Client]) -> anyhow::Result<Variant> {
+    let text = fs::read_to_string(plan).with_context(|| format!("cannot read {}", plan.display()))?;
+    variant::derive(&text, clients, &refusal).with_context(|| format!("{}: no variant", plan.display()))
+}
+
+/// Why the engine of a group will not have it.
+fn refusal(group: &ProducerGroup) -> Option<String> {
+    let engine = registry::engine(group.engine).map_err(|error| error.to_string());
+    engine.and_then(|engine| engine.check(group).map_err(|error| error.to_string())).err()
+}
+
+/// Names the program beyond doubt: its version, and a digest of the file.
+fn build(program: &Path) -> anyhow::Result<String> {
+    let bytes = fs::read(program).with_context(|| format!("cannot read {}: cargo build --release makes it", program.display()))?;
+    let digest: String = Sha256::digest(&bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{} ({digest})", env!("CARGO_PKG_VERSION")))
+}
+
+fn write_pages(folder: &Path, store: &Store) -> anyhow::Result<()> {
+    let comparisons = judge::compare(store);
+    let counts = judge::counts(store);
+    let notes = notes(&folder.join("notes.csv"))?;
+    let found = Found { store, comparisons: &comparisons, counts: &counts, notes: &notes };
+    for (name, text) in [("README.md", found.summary()), ("details.md", found.details())] {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        say(&format!("{} is written", path.display()));
+    }
+    Ok(())
+}
+
+fn notes(path: &Path) -> anyhow::Result<Vec<Note>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut reader = csv::Reader::from_path(path)?;
+    reader.deserialize().collect::<Result<_, _>>().with_context(|| format!("{} is damaged", path.display()))
+}
+
+fn minutes(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs().div_ceil(60) * 60)
+}
+
+#[allow(clippy::print_stderr, reason = "this is a program, and progress is all that it prints")]
+fn say(line: &str) {
+    eprintln!("conformance: {line}");
+}

@@ -1,0 +1,239 @@
+//! What is kept of each run: `runs.csv`, a row per run, and `figures.csv`, a row per run, client, group and metric.
+//!
+//! The two files are all that the pages are made from. Not here: where figures come from (`figures`) and what they mean (`judge`).
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Context as _;
+use kafka_chaos::record::files::replace;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Which run: a plan on a version of Kafka, and which repetition, from 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    /// The plan's name.
+    pub(crate) plan: String,
+    /// Kafka's version.
+    pub(crate) kafka: String,
+    /// Which repetition.
+    pub(crate) repeat: u32,
+}
+
+/// A run. Flat, because CSV is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunRow {
+    /// The plan's name.
+    pub(crate) plan: String,
+    /// Kafka's version.
+    pub(crate) kafka: String,
+    /// Which repetition, from 1.
+    pub(crate) repeat: u32,
+    /// Start of the load, RFC 3339.
+    pub(crate) started_at: String,
+    /// The run's verdict.
+    pub(crate) verdict: String,
+    /// Its reasons.
+    pub(crate) reasons: String,
+    /// Why its figures are not used; empty: they are.
+    pub(crate) unusable: String,
+    /// Clones of groups that a client could not make.
+    pub(crate) left_out: String,
+    /// Whether a step takes a node away: then requests may be cut off, and counts may differ by them.
+    pub(crate) takes_nodes_down: bool,
+    /// Commit and digest of the program that ran it.
+    pub(crate) build: String,
+    /// Machine and versions, in words.
+    pub(crate) machine: String,
+}
+
+impl RunRow {
+    /// Which run.
+    pub(crate) fn cell(&self) -> Cell {
+        Cell { plan: self.plan.clone(), kafka: self.kafka.clone(), repeat: self.repeat }
+    }
+}
+
+/// One metric of one group in one run: a value per producer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FigureRow {
+    /// The plan's name.
+    pub(crate) plan: String,
+    /// Kafka's version.
+    pub(crate) kafka: String,
+    /// Which repetition, from 1.
+    pub(crate) repeat: u32,
+    /// The client's name.
+    pub(crate) client: String,
+    /// The plan's group.
+    pub(crate) group: String,
+    /// Which metric.
+    pub(crate) metric: Metric,
+    /// The step, such as `1 kill 2`; empty: the whole run.
+    pub(crate) step: String,
+    /// A value per producer, in the order of producers.
+    pub(crate) values: Values,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Metric {
+    /// Metadata requests that brokers say they have answered.
+    MetadataRequests,
+    /// Metadata requests by the client's own count.
+    MetadataRequestsOwn,
+    /// Those of its own count that no answer came to.
+    MetadataRequestsCutOff,
+    /// Records that failed.
+    Failed,
+    /// Records of which nobody knows.
+    Indeterminate,
+    /// The longest outage of the producer's partitions, in milliseconds.
+    OutageLongest,
+    /// The mean over its partitions, those without an outage as 0.
+    OutageMean,
+    /// From a topic's growth to the first record acknowledged on a new partition, in milliseconds.
+    FirstUse,
+}
+
+impl Metric {
+    /// The word in tables.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::MetadataRequests => "Metadata requests",
+            Self::MetadataRequestsOwn => "Metadata requests, own count",
+            Self::MetadataRequestsCutOff => "Metadata requests cut off",
+            Self::Failed => "failed records",
+            Self::Indeterminate => "indeterminate records",
+            Self::OutageLongest => "longest outage, ms",
+            Self::OutageMean => "mean outage, ms",
+            Self::FirstUse => "first use of a new partition, ms",
+        }
+    }
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Measured {
+    /// So much.
+    Number(f64),
+    /// It did not happen before the run ended.
+    Never,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// A value per producer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Values(pub(crate) Vec<Measured>);
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Never => f.write_str("never"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+impl FromStr for Measured {
+    type Err = std::num::ParseFloatError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "never" => Ok(Self::Never),
+            "unknown" => Ok(Self::Unknown),
+            number => Ok(Self::Number(number.parse()?)),
+        }
+    }
+}
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let values = text.split_whitespace().map(str::parse).collect::<Result<_, _>>();
+        values.map(Self).map_err(|_| D::Error::custom(format!("`{text}` is no list of values")))
+    }
+}
+
+/// Both tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Store {
+    /// Runs.
+    pub(crate) runs: Vec<RunRow>,
+    /// Figures of these runs.
+    pub(crate) figures: Vec<FigureRow>,
+}
+
+impl Store {
+    /// Reads the tables of a folder; tables that do not exist are empty.
+    ///
+    /// # Errors
+    /// A table cannot be read, or holds figures of a run that it does not hold.
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+        let store = Self { runs: read_table(&runs_file(folder))?, figures: read_table(&figures_file(folder))? };
+        let cells: BTreeSet<Cell> = store.runs.iter().map(RunRow::cell).collect();
+        let stray = store.figures.iter().find(|row| !cells.contains(&cell_of(row)));
+        anyhow::ensure!(stray.is_none(), "figures.csv speaks of a run that runs.csv does not hold: {stray:?}");
+        Ok(store)
+    }
+
+    /// Puts a run in the place of the one of the same cell, if there was one, and keeps rows in order.
+    pub(crate) fn put(&mut self, run: RunRow, figures: Vec<FigureRow>) {
+        let cell = run.cell();
+        self.runs.retain(|row| row.cell() != cell);
+        self.figures.retain(|row| cell_of(row) != cell);
+        self.runs.push(run);
+        self.figures.extend(figures);
+        self.runs.sort_by_key(RunRow::cell);
+        self.figures.sort_by_key(cell_of);
+    }
+
+    /// Writes both tables.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        write_table(&runs_file(folder), &self.runs)?;
+        write_table(&figures_file(folder), &self.figures)
+    }
+}
+
+/// Which run a figure belongs to.
+pub(crate) fn cell_of(row: &FigureRow) -> Cell {
+    Cell { plan: row.plan.clone(), kafka: row.kafka.clone(), repeat: row.repeat }
+}
+
+fn runs_file(folder: &Path) -> PathBuf {
+    folder.join("runs.csv")
+}
+
+fn figures_file(folder: &Path) -> PathBuf {
+    folder.join("figures.csv")
+}
+
+fn read_table<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {}", path.display()))?;
+    reader.deserialize().collect::<Result<_, _>>().with_context(|| format!("{} is damaged", path.display()))
+}
+
+fn write_table<T: Serialize>(path: &Path, rows: &[T]) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row)?;
+    }
+    Ok(replace(path, &writer.into_inner()?)?)
+}
