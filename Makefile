@@ -48,7 +48,7 @@ bench: ## the micro-benchmarks
 .PHONY: conformance
 conformance: ## our producer against Java's and librdkafka, on real brokers: hours
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
-	cargo build --release $(LOCKED) --bin chaos --example conformance
+	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example conformance
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 
 .PHONY: lint

@@ -281,7 +281,7 @@ impl Told {
         add(Metric::MetadataRequestsCutOff, "", each(&|key| if tells { cut_off(key).or(Some(0.0)) } else { None }));
         add(Metric::Failed, "", each(&|key| Some(self.totals.get(key)?.0.failed as f64)));
         add(Metric::Indeterminate, "", each(&|key| Some(self.totals.get(key)?.0.indeterminate as f64)));
-        if let Some(step) = &self.growth {
+        if let Some(Growth { step, .. }) = &self.growth {
             let first = |producer| self.first_use_ms.get(&(group.name.clone(), producer)).copied();
             add(
                 Metric::FirstUse,
