@@ -48,6 +48,7 @@ bench: ## the micro-benchmarks
 .PHONY: conformance
 conformance: ## our producer against Java's and librdkafka, on real brokers: hours
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
+	scripts/setup java $(KAFKA_TEST_VERSIONS)
 	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example conformance
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 

@@ -21,7 +21,7 @@ pub(crate) struct RunFile {
     started_at: String,
     facts_lost: u64,
     versions: BTreeMap<String, String>,
-    machine: BTreeMap<String, serde_json::Value>,
+    machine: BTreeMap<String, String>,
     groups: Vec<Group>,
     generator: Generator,
 }
@@ -122,16 +122,15 @@ pub(crate) fn run_file(folder: &Path) -> anyhow::Result<RunFile> {
 /// The row of a run.
 pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str) -> RunRow {
     let of = |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
-    let told = ["chaos", "kafka", "image", "kernel", "docker"];
-    let foreign =
-        run.versions.iter().filter(|(name, _)| !told.contains(&name.as_str())).map(|(name, version)| format!(", {name} {version}"));
+    let not_clients = ["chaos", "kafka", "image", "kernel", "docker"];
+    let foreign = run.versions.iter().filter(|(name, _)| !not_clients.contains(&name.as_str()));
+    let clients: Vec<String> = foreign.map(|(name, version)| format!("{name} {version}")).collect();
     let machine = format!(
-        "{} cores, {}, kernel {}, docker {}{}",
-        run.machine.get("cores").map_or_else(|| "unknown".to_owned(), |cores| cores.to_string().replace('"', "")),
-        run.machine.get("cpu").and_then(|cpu| cpu.as_str()).unwrap_or("unknown processor"),
+        "{} cores, {}, kernel {}, docker {}",
+        of(&run.machine, "cores"),
+        of(&run.machine, "cpu"),
         of(&run.versions, "kernel"),
         of(&run.versions, "docker"),
-        foreign.collect::<String>(),
     );
     RunRow {
         plan: cell.plan.clone(),
@@ -144,6 +143,7 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str
         left_out: variant.left_out.join("; "),
         takes_nodes_down: variant.takes_nodes_down,
         build: build.to_owned(),
+        clients: clients.join(", "),
         machine,
     }
 }

@@ -117,11 +117,12 @@ impl Found<'_> {
             _ => "no runs".to_owned(),
         };
         format!(
-            "* {} runs, {span}; Kafka {}\n* {}\n* chaos {}\n",
+            "* {} runs, {span}; Kafka {}\n* {}\n* chaos {}; {}\n",
             self.store.runs.len(),
             all(|run| &run.kafka),
             all(|run| &run.machine),
             all(|run| &run.build),
+            all(|run| &run.clients),
         )
     }
 

@@ -46,7 +46,9 @@ pub(crate) struct RunRow {
     pub(crate) takes_nodes_down: bool,
     /// Commit and digest of the program that ran it.
     pub(crate) build: String,
-    /// Machine and versions, in words.
+    /// Versions of the clients that are not ours.
+    pub(crate) clients: String,
+    /// Machine and its versions, in words.
     pub(crate) machine: String,
 }
 

@@ -13,6 +13,7 @@ fn run(repeat: u32, unusable: &str, takes_nodes_down: bool) -> RunRow {
         left_out: String::new(),
         takes_nodes_down,
         build: "test".to_owned(),
+        clients: String::new(),
         machine: "test".to_owned(),
     }
 }

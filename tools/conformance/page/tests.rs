@@ -3,10 +3,10 @@ use crate::judge;
 use crate::rows::{Cell, FigureRow, Values};
 
 const RUNS: &str = "\
-plan,kafka,repeat,started_at,verdict,reasons,unusable,left_out,takes_nodes_down,build,machine
-growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,,false,0.1.0 (ab),2 cores
-growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),2 cores
-kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,late,,true,0.1.0 (ab),2 cores
+plan,kafka,repeat,started_at,verdict,reasons,unusable,left_out,takes_nodes_down,build,clients,machine
+growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,,false,0.1.0 (ab),java 4.3.0,2 cores
+growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),java 4.3.0,2 cores
+kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,late,,true,0.1.0 (ab),java 4.3.0,2 cores
 ";
 
 const FIGURES: &str = "\
