@@ -1,8 +1,8 @@
 //! Whether our client behaves as Java's does, metric by metric: within Java's own spread, outside it, or unknown.
 //!
-//! All clients of a run meet the same fault, so values are taken relative to that run's Java: from each value the median of all Java values
-//! of the same run is subtracted (both Java groups). What is left of Java's values over all runs is *Java's own spread*; ours is within it
-//! if the median of what is left of our values lies between its least and its greatest. Pure.
+//! All producers of a run meet the same fault, so only values of the same run are compared. *Java's own spread* is what 95 % of all pairs of
+//! Java producers of the same run differ by at most. Ours is within it if the median of what our producers differ from Java's by, over all
+//! pairs of the same run, is not greater. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,12 +77,12 @@ pub(crate) struct Comparison {
     pub(crate) subject: Subject,
     /// By client: over producers and runs. A client without any known value is missing.
     pub(crate) clients: BTreeMap<String, Range>,
-    /// Ours minus Java's median of the same run.
+    /// Ours minus Java, over all pairs of producers of the same run.
     pub(crate) ours: Option<Range>,
-    /// The second Java group minus the first: medians of the same run.
+    /// The second Java group minus the first, likewise.
     pub(crate) control: Option<Range>,
-    /// Java's own spread.
-    pub(crate) spread: Option<Range>,
+    /// Java's own spread: what 95 % of pairs of Java producers differ by at most. `None`: there is no pair.
+    pub(crate) spread: Option<f64>,
     /// What came of it.
     pub(crate) verdict: Verdict,
 }
@@ -112,30 +112,40 @@ fn comparison(subject: Subject, rows: &[&FigureRow]) -> Comparison {
         by_client.entry(row.client.clone()).or_default().extend(&known);
         by_run.entry(row.repeat).or_default().entry(row.client.as_str()).or_default().extend(known);
     }
-    let (mut ours, mut spread, mut control) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut pairs, mut control) = (Vec::new(), Vec::new(), Vec::new());
     for clients in by_run.values() {
         let of = |client: &str| clients.get(client).map_or(&[][..], Vec::as_slice);
         let java = [of(REFERENCE), of(CONTROL)].concat();
-        let Some(centre) = Range::of(&java).map(|range| range.median) else { continue };
-        spread.extend(java.iter().map(|value| difference(*value, centre)));
-        ours.extend(of(OURS).iter().map(|value| difference(*value, centre)));
-        if let (Some(first), Some(second)) = (Range::of(of(REFERENCE)), Range::of(of(CONTROL))) {
-            control.push(difference(second.median, first.median));
+        ours.extend(differences(of(OURS), &java));
+        control.extend(differences(of(CONTROL), of(REFERENCE)));
+        for (place, value) in java.iter().enumerate() {
+            pairs.extend(java[place + 1..].iter().map(|other| difference(*value, *other).abs()));
         }
     }
     let clients = by_client.into_iter().filter_map(|(client, values)| Some((client, Range::of(&values)?))).collect();
-    let (ours, spread) = (Range::of(&ours), Range::of(&spread));
+    let (ours, spread) = (Range::of(&ours), most_of(pairs));
     Comparison { subject, clients, ours, control: Range::of(&control), spread, verdict: verdict(ours, spread) }
 }
 
-fn verdict(ours: Option<Range>, spread: Option<Range>) -> Verdict {
-    // One value has no spread.
-    match (ours, spread.filter(|spread| spread.count > 1)) {
-        (Some(ours), Some(spread)) if ours.median < spread.min => Verdict::Below,
-        (Some(ours), Some(spread)) if ours.median > spread.max => Verdict::Above,
+fn verdict(ours: Option<Range>, spread: Option<f64>) -> Verdict {
+    match (ours, spread) {
+        (Some(ours), Some(spread)) if ours.median < -spread => Verdict::Below,
+        (Some(ours), Some(spread)) if ours.median > spread => Verdict::Above,
         (Some(_), Some(_)) => Verdict::Within,
         _ => Verdict::Unknown,
     }
+}
+
+/// What 95 % of the values are not above, by nearest rank: of fewer than twenty, the greatest.
+fn most_of(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() * 95).div_ceil(100);
+    values.get(rank.checked_sub(1)?).copied()
+}
+
+/// Each value minus each of the others.
+fn differences(values: &[f64], from: &[f64]) -> Vec<f64> {
+    values.iter().flat_map(|value| from.iter().map(|other| difference(*value, *other))).collect()
 }
 
 fn number(value: &Measured) -> Option<f64> {

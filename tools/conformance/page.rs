@@ -48,7 +48,7 @@ impl Found<'_> {
         page += &self.outcome();
         page += &self.conditions();
         page += "\n## Ours against Java\n\n";
-        page += "*within*: the median of ours lies within Java's own spread; else how many comparisons do not. *–*: nothing of the kind in this plan.\n\n";
+        page += "*within*: ours differs from Java no more than Java's own producers do from each other; else how many comparisons do. *–*: nothing of the kind in this plan.\n\n";
         page += &self.overview();
         page += &self.outside();
         page += "\n## Metadata requests per producer, by the brokers' count\n\n";
@@ -77,7 +77,7 @@ impl Found<'_> {
         for plan in plans {
             let _ = write!(page, "\n## {plan}\n\n| Kafka | group | metric | step |");
             CLIENTS.iter().for_each(|client| page.push_str(&format!(" {} |", client.name)));
-            page += " ours − Java | Java − Java | spread | |\n|---|---|---|---|";
+            page += " ours − Java | java-b − java | spread | |\n|---|---|---|---|";
             page += &"---:|".repeat(CLIENTS.len() + 3);
             page += "---|\n";
             for comparison in self.comparisons.iter().filter(|comparison| comparison.subject.plan == plan) {
@@ -199,7 +199,7 @@ impl Found<'_> {
                 client(OURS),
                 client(REFERENCE),
                 range(comparison.ours),
-                range(comparison.spread),
+                spread(comparison),
                 self.why(comparison),
             );
         }
@@ -293,7 +293,7 @@ fn detail(comparison: &Comparison) -> String {
         subject.step,
         range(comparison.ours),
         range(comparison.control),
-        range(comparison.spread),
+        spread(comparison),
     )
 }
 
@@ -316,6 +316,10 @@ fn range(range: Option<Range>) -> String {
         Some(Range { median, min, max, .. }) if min == max => number(median),
         Some(Range { median, min, max, .. }) => format!("{} ({}–{})", number(median), number(min), number(max)),
     }
+}
+
+fn spread(comparison: &Comparison) -> String {
+    comparison.spread.map_or("unknown".to_owned(), |spread| format!("±{}", number(spread)))
 }
 
 fn number(number: f64) -> String {
