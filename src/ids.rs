@@ -84,6 +84,21 @@ pub struct LeaderEpoch(pub i32);
 #[serde(transparent)]
 pub struct UpdateVersion(pub u64);
 
+/// What a broker knows an idempotent producer by (KIP-98): its id, and the epoch that rises whenever sequences begin anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ProducerIdAndEpoch {
+    /// The id, from 0.
+    pub id: i64,
+    /// The epoch, from 0.
+    pub epoch: i16,
+}
+
+impl fmt::Display for ProducerIdAndEpoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in epoch {}", self.id, self.epoch)
+    }
+}
+
 /// Index of a producer within its group, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

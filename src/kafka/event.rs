@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicName, TopicPartition, UpdateVersion};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIdAndEpoch, TopicName, TopicPartition, UpdateVersion};
 use crate::kafka::wire::error::ErrorCode;
 
 /// Listens to one producer. Called from the client's driver and from senders, with no lock that a listener could need; must be quick.
@@ -90,6 +90,8 @@ pub enum UpdateReason {
     NoLeader,
     /// The client went back to its bootstrap list.
     Rebootstrap,
+    /// The node that was to give a producer id was not ready.
+    ProducerId,
 }
 
 /// How a Metadata request ended.
@@ -247,6 +249,20 @@ pub enum ClientEvent {
     Rebootstrapped {
         /// The client's update version.
         update_version: UpdateVersion,
+    },
+    /// InitProducerId was answered: from here on records are produced, or the client asks again.
+    ProducerIdAnswered {
+        /// Which node was asked.
+        node: BrokerId,
+        /// What it gave, or its error.
+        given: Result<ProducerIdAndEpoch, ErrorCode>,
+        /// From hand-over to answer.
+        round_trip: Duration,
+    },
+    /// A partition's sequence begins anew: the client has raised its epoch by itself (KIP-360).
+    ProducerEpochBumped {
+        /// The id and epoch from now on.
+        producer: ProducerIdAndEpoch,
     },
     /// A Produce request was handed to a connection.
     ProduceSent {

@@ -41,8 +41,18 @@ pub(crate) enum Fate {
 }
 
 /// Names of the reasons for Metadata requests, in facts.
-pub(crate) const REASONS: [&str; 9] =
-    ["start", "new_topic", "age", "disconnect", "produce_error", "metadata_error", "no_leader", "rebootstrap", UNKNOWN_REASON];
+pub(crate) const REASONS: [&str; 10] = [
+    "start",
+    "new_topic",
+    "age",
+    "disconnect",
+    "produce_error",
+    "metadata_error",
+    "no_leader",
+    "rebootstrap",
+    "producer_id",
+    UNKNOWN_REASON,
+];
 
 /// Position of a reason in [`REASONS`], and the code behind it.
 pub(crate) fn reason_index(reason: UpdateReason) -> (usize, Option<i16>) {
@@ -55,6 +65,7 @@ pub(crate) fn reason_index(reason: UpdateReason) -> (usize, Option<i16>) {
         UpdateReason::MetadataError(code) => (5, Some(code.0)),
         UpdateReason::NoLeader => (6, None),
         UpdateReason::Rebootstrap => (7, None),
+        UpdateReason::ProducerId => (8, None),
     }
 }
 

@@ -150,6 +150,8 @@ impl Life {
             }
             ClientEvent::Connecting { .. }
             | ClientEvent::UpdateRequested { .. }
+            | ClientEvent::ProducerIdAnswered { .. }
+            | ClientEvent::ProducerEpochBumped { .. }
             | ClientEvent::ProduceSent { .. }
             | ClientEvent::ProduceDone { .. }
             | ClientEvent::Closed => None,

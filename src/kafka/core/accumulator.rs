@@ -11,19 +11,21 @@ use rand::Rng;
 use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, PartitionIndex, TopicName};
+use crate::ids::{BrokerId, PartitionIndex, ProducerIdAndEpoch, TopicName};
 use crate::kafka::core::adaptive::{LoadStats, NodeLatencies};
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::batch::{Batch, BatchSize};
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::memory::Memory;
+use crate::kafka::core::numbering::Unsettled;
 use crate::kafka::core::partitioner::Sticky;
+use crate::kafka::core::sequences::{Sequences, Ticket};
 use crate::kafka::event::RecordTag;
 use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::wire::batch::single_record_bytes_max;
 
 /// Position of a partition's queue: topic slot, partition.
-type Slot = (usize, PartitionIndex);
+pub(super) type Slot = (usize, PartitionIndex);
 
 /// All queues of a client.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub struct Accumulator {
     /// `partitioner.adaptive.partitioning.enable`
     is_adaptive: bool,
     latencies: NodeLatencies,
+    /// Partitions whose sequences are in doubt.
+    pub(super) unsettled: Unsettled,
 }
 
 #[derive(Debug)]
@@ -52,13 +56,16 @@ struct TopicQueues {
     load: LoadStats,
 }
 
+/// One partition's batches.
 #[derive(Debug, Default)]
-struct Queue {
+pub(super) struct Queue {
     batches: VecDeque<Batch>,
     /// What the last batch that left held: what the next one is likely to.
     last_size: BatchSize,
     /// In flight with `max.in.flight.requests.per.connection = 1`.
     muted: bool,
+    /// Their numbers, with idempotence.
+    pub(super) sequences: Sequences,
 }
 
 /// A record to append.
@@ -104,6 +111,15 @@ pub struct ReadyNodes {
     pub unknown_leaders: Vec<TopicName>,
 }
 
+/// What came of draining a node.
+#[derive(Debug, Default)]
+pub struct Drained {
+    /// At most one per partition, closed.
+    pub batches: Vec<Batch>,
+    /// A partition whose head must wait for the outcome of batches in flight ended it: an answer lifts that, not time.
+    pub is_blocked: bool,
+}
+
 /// What makes batches sendable before they are full or have lingered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Urgency {
@@ -126,6 +142,7 @@ impl Accumulator {
             last_drained: FxHashMap::default(),
             is_adaptive: config.adaptive_partitioning,
             latencies: NodeLatencies::new(config.availability_timeout),
+            unsettled: Unsettled::default(),
         }
     }
 
@@ -243,18 +260,21 @@ impl Accumulator {
         self.latencies.note(node, can_take, now);
     }
 
-    /// Takes batches for one node: at most one per partition, no more than `request_bytes_max` (but at least one).
+    /// Takes batches for one node: at most one per partition, no more than `request_bytes_max` (but at least one). With idempotence, `producer`
+    /// numbers them; a partition whose head must wait for others in flight then ends it, as in Java.
+    #[allow(clippy::too_many_arguments, reason = "what a request may hold, and under whose number")]
     pub fn drain(
         &mut self,
         node: BrokerId,
         slots: &[Slot],
         request_bytes_max: usize,
         mute: bool,
+        producer: Option<ProducerIdAndEpoch>,
         now: Moment,
         random: &mut impl Rng,
-    ) -> Vec<Batch> {
+    ) -> Drained {
         let start = self.last_drained.get(&node).map_or(0, |last| slots.partition_point(|slot| slot <= last));
-        let mut batches = Vec::new();
+        let mut drained = Drained::default();
         let mut bytes = 0;
         for (slot, partition) in slots[start..].iter().chain(&slots[..start]) {
             let Some(queue) = self.topics[*slot].partitions.get_mut(partition).filter(|queue| !queue.muted) else { continue };
@@ -262,26 +282,56 @@ impl Accumulator {
             if !head.retry_wait(now, &self.backoff, random).is_zero() {
                 continue;
             }
-            if !batches.is_empty() && bytes + head.bytes() > request_bytes_max {
+            if !drained.batches.is_empty() && bytes + head.bytes() > request_bytes_max {
+                break;
+            }
+            if producer.is_some_and(|producer| queue.sequences.blocks(head.ticket, producer)) {
+                drained.is_blocked = true;
                 break;
             }
             queue.muted = mute;
             if let Some(mut batch) = queue.batches.pop_front() {
                 queue.last_size = batch.size();
-                batch.close();
+                let stamp = producer.and_then(|producer| queue.sequences.number(&mut batch, producer));
+                batch.close(stamp);
                 bytes += batch.bytes();
-                batches.push(batch);
+                drained.batches.push(batch);
             }
             self.last_drained.insert(node, (*slot, *partition));
         }
-        batches
+        drained
     }
 
-    /// Puts a batch back in front, to be sent again.
+    /// Puts a batch back, to be sent again.
     pub fn reenqueue(&mut self, mut batch: Batch, now: Moment) {
         batch.reenqueued(now);
-        let slot = self.slot_of(&batch.topic.clone());
-        self.topics[slot].partitions.entry(batch.partition).or_default().batches.push_front(batch);
+        self.put_back(batch);
+    }
+
+    /// Puts a batch in front of all that have no number, among the others in the order of their numbers.
+    pub fn put_back(&mut self, batch: Batch) {
+        let slot = self.slot_of(&batch.topic);
+        let queue = self.topics[slot].partitions.entry(batch.partition).or_default();
+        let place_of = |ticket: Option<Ticket>| ticket.and_then(|ticket| queue.sequences.place_of(ticket));
+        let place = place_of(batch.ticket);
+        let before = |other: &&Batch| place.is_some() && place_of(other.ticket).is_some_and(|other| Some(other) < place);
+        let position = queue.batches.iter().take_while(before).count();
+        queue.batches.insert(position, batch);
+    }
+
+    /// The queue of a batch's partition.
+    pub(super) fn queue_of(&mut self, batch: &Batch) -> (Slot, &mut Queue) {
+        let slot = self.slot_of(&batch.topic);
+        ((slot, batch.partition), self.topics[slot].partitions.entry(batch.partition).or_default())
+    }
+
+    /// The queue at a position.
+    pub(super) fn queue_at(&mut self, (slot, partition): Slot) -> Option<&mut Queue> {
+        self.topics.get_mut(slot)?.partitions.get_mut(&partition)
+    }
+
+    pub(super) fn queues_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut())
     }
 
     /// The partition's request was answered.

@@ -10,8 +10,9 @@ use rand::Rng;
 use crate::clock::Moment;
 use crate::ids::{LeaderEpoch, PartitionIndex, TopicName};
 use crate::kafka::core::backoff::ExponentialBackoff;
+use crate::kafka::core::sequences::Ticket;
 use crate::kafka::event::RecordTag;
-use crate::kafka::wire::batch::BatchBuilder;
+use crate::kafka::wire::batch::{BatchBuilder, Stamp, restamped};
 
 /// A batch.
 #[derive(Debug)]
@@ -32,6 +33,10 @@ pub struct Batch {
     pub sends: u32,
     /// Whether a send of it may have been written without our knowing: cut off, timed out, or answered with "after append".
     pub may_be_written: bool,
+    /// Its place in the partition's sequence, from its first send on; `None` without idempotence.
+    pub ticket: Option<Ticket>,
+    /// Made by splitting a batch that was too large.
+    pub is_part: bool,
     content: Content,
     last_attempt: Moment,
     leader_epoch: Option<LeaderEpoch>,
@@ -51,7 +56,7 @@ pub struct BatchSize {
 #[derive(Debug)]
 enum Content {
     Open(BatchBuilder),
-    Closed(Bytes),
+    Closed { bytes: Bytes, stamp: Option<Stamp> },
 }
 
 impl Batch {
@@ -74,6 +79,8 @@ impl Batch {
             attempts: 0,
             sends: 0,
             may_be_written: false,
+            ticket: None,
+            is_part: false,
             content: Content::Open(BatchBuilder::new(limit_bytes, expected.bytes)),
             last_attempt: now,
             leader_epoch: None,
@@ -103,7 +110,7 @@ impl Batch {
     pub fn bytes(&self) -> usize {
         match &self.content {
             Content::Open(builder) => builder.bytes(),
-            Content::Closed(bytes) => bytes.len(),
+            Content::Closed { bytes, .. } => bytes.len(),
         }
     }
 
@@ -118,18 +125,26 @@ impl Batch {
     pub fn is_full(&self) -> bool {
         match &self.content {
             Content::Open(builder) => builder.is_full(),
-            Content::Closed(_) => true,
+            Content::Closed { .. } => true,
         }
     }
 
-    /// Closes it and gives its bytes; the same bytes at every call.
-    pub fn close(&mut self) -> Bytes {
-        if let Content::Open(builder) = &mut self.content {
-            let builder = std::mem::replace(builder, BatchBuilder::new(0, 0));
-            self.content = Content::Closed(builder.finish());
-        }
+    /// Closes it, with this stamp in its header; one that is closed already gets the stamp in place of its old one.
+    pub fn close(&mut self, stamp: Option<Stamp>) {
+        self.content = match std::mem::replace(&mut self.content, Content::Closed { bytes: Bytes::new(), stamp: None }) {
+            Content::Open(builder) => Content::Closed { bytes: builder.finish(stamp), stamp },
+            Content::Closed { bytes, stamp: old } => match stamp.filter(|_| stamp != old) {
+                Some(new) => Content::Closed { bytes: restamped(bytes, new), stamp },
+                None => Content::Closed { bytes, stamp: old },
+            },
+        };
+    }
+
+    /// Its bytes, once it is closed; empty before.
+    #[must_use]
+    pub fn content(&self) -> Bytes {
         match &self.content {
-            Content::Closed(bytes) => bytes.clone(),
+            Content::Closed { bytes, .. } => bytes.clone(),
             Content::Open(_) => Bytes::new(),
         }
     }

@@ -1,7 +1,8 @@
 //! The producer's core: one state that senders append to and a driver moves, without sockets or clock.
 //!
 //! `turn` does what one pass of Java's `Sender.runOnce` and `NetworkClient.poll` decides; the `on_...` functions take what the network did. Both
-//! leave their wishes in [`Output`]. The parts: `metadata_flow` (asking and answering for metadata), `produce_flow` (batches out, outcomes in).
+//! leave their wishes in [`Output`]. The parts: `metadata_flow` (asking and answering for metadata), `producer_id_flow` (asking for
+//! a producer id, and its epochs), `produce_flow` (batches out, outcomes in), `split` (batches that are too large).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -16,10 +17,12 @@ use crate::ids::{BrokerId, HostPort, PartitionIndex, TopicName, UpdateVersion};
 use crate::kafka::core::accumulator::{Accumulator, Append, Appended};
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::connections::{ConnectionId, ConnectionState, Connections, InFlightRequest};
+use crate::kafka::core::failure::forced_close;
 use crate::kafka::core::memory::MemoryTicket;
 use crate::kafka::core::metadata::{MetadataMachine, UpdateRequest};
 use crate::kafka::core::output::{Action, Output};
 use crate::kafka::core::produce_flow::InFlightBatches;
+use crate::kafka::core::producer_id::ProducerIdState;
 use crate::kafka::core::routes::Routes;
 use crate::kafka::event::{ClientEvent, DisconnectCause, RecordTag, UpdateReason};
 use crate::kafka::metadata::{Snapshot, TopicView};
@@ -33,6 +36,7 @@ use crate::kafka::wire::outgoing::OutgoingFrame;
 pub(super) enum Request {
     ApiVersions { version: i16 },
     Metadata { request: UpdateRequest, version: i16, request_bytes: usize },
+    InitProducerId { version: i16 },
     Produce { version: i16, batches: InFlightBatches },
 }
 
@@ -53,6 +57,7 @@ pub struct ProducerCore {
     /// Invariant: no head of a queue and no batch in flight expires before it.
     pub(super) expiry_check_at: Option<Moment>,
     pub(super) routes: Routes,
+    pub(super) producer_id: ProducerIdState,
     next_correlation_id: i32,
     is_closing: bool,
 }
@@ -72,6 +77,7 @@ impl ProducerCore {
             refresh_attempt_since: None,
             expiry_check_at: None,
             routes: Routes::default(),
+            producer_id: ProducerIdState::new(config.idempotence),
             next_correlation_id: 0,
             is_closing: false,
             config,
@@ -178,15 +184,16 @@ impl ProducerCore {
         self.close_overdue(now);
         self.expire_batches(now);
         loop {
+            let producer_id_wait = self.pursue_producer_id(now);
             let (sent, ready_wait) = self.send_ready(now);
             let metadata_wait = self.maybe_update(now);
             if !sent {
-                return self.next_turn_at(now, [ready_wait, metadata_wait]);
+                return self.next_turn_at(now, [producer_id_wait, ready_wait, metadata_wait]);
             }
         }
     }
 
-    fn next_turn_at(&self, now: Moment, waits: [Option<Duration>; 2]) -> Option<Moment> {
+    fn next_turn_at(&self, now: Moment, waits: [Option<Duration>; 3]) -> Option<Moment> {
         let by_waits = waits.into_iter().flatten().min().map(|wait| now + wait);
         let by_connections = self.connections.next_deadline(self.config.request_timeout, self.config.idle_max);
         [by_waits, by_connections, self.expiry_check_at, self.rebootstrap_at()].into_iter().flatten().min()
@@ -287,6 +294,7 @@ impl ProducerCore {
             Request::Metadata { request: update, version, request_bytes } => {
                 self.on_metadata(node, &update, version, request_bytes, request.sent_at, frame, now);
             }
+            Request::InitProducerId { version } => self.on_producer_id(node, version, request.sent_at, frame, now),
             Request::Produce { version, batches } => self.on_produce(node, version, batches, request.sent_at, frame, now),
         }
     }
@@ -323,7 +331,7 @@ impl ProducerCore {
         let in_flight = self.connections.disconnected(node, now, &mut self.random);
         let metadata_in_flight = in_flight.iter().any(|request| matches!(request.kind, Request::Metadata { .. }));
         self.tell(now, ClientEvent::Disconnected { node, cause, in_flight: in_flight.len(), metadata_in_flight });
-        let produces = self.fail_metadata_requests(node, in_flight, cause, now);
+        let produces = self.fail_other_requests(node, in_flight, cause, now);
         if self.is_update_due(now) {
             self.machine.failed_update(now);
         }
@@ -333,7 +341,7 @@ impl ProducerCore {
         }
     }
 
-    fn fail_metadata_requests(
+    fn fail_other_requests(
         &mut self,
         node: BrokerId,
         in_flight: VecDeque<InFlightRequest<Request>>,
@@ -347,6 +355,7 @@ impl ProducerCore {
                 Request::Metadata { request: update, request_bytes, .. } => {
                     self.on_metadata_lost(node, &update, request_bytes, request.sent_at, cause, now);
                 }
+                Request::InitProducerId { .. } => self.on_producer_id_lost(now),
                 Request::Produce { batches, .. } => produces.push(batches),
             }
         }
@@ -365,7 +374,7 @@ impl ProducerCore {
     /// Ends everything: connections are closed, every record that is left fails. Nothing may follow but taking the output.
     pub fn shut_down(&mut self, now: Moment) {
         self.is_closing = true;
-        self.fail_everything(now);
+        self.fail_everything(&forced_close(), now);
         let nodes: Vec<BrokerId> = self.connections.iter().map(|(node, _)| node).collect();
         for node in nodes {
             self.close_connection(node, DisconnectCause::Closing, now);

@@ -83,6 +83,8 @@ pub struct ProducerConfig {
     pub rebootstrap_trigger: Duration,
     /// `max.in.flight.requests.per.connection`
     pub in_flight_max: usize,
+    /// `enable.idempotence`, as it is in force: conflicting settings switch it off unless it was asked for
+    pub idempotence: bool,
     /// `partitioner.ignore.keys`
     pub ignore_keys: bool,
     /// `partitioner.adaptive.partitioning.enable`
@@ -117,6 +119,7 @@ impl Default for ProducerConfig {
             recovery_strategy: RecoveryStrategy::Rebootstrap,
             rebootstrap_trigger: Duration::from_secs(300),
             in_flight_max: 5,
+            idempotence: true,
             ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout: Duration::ZERO,
@@ -124,6 +127,9 @@ impl Default for ProducerConfig {
         }
     }
 }
+
+/// A broker remembers so many batches of a producer: with more in flight it could not tell a duplicate.
+const IN_FLIGHT_MAX_WITH_IDEMPOTENCE: usize = 5;
 
 /// A property that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -142,6 +148,18 @@ pub enum ConfigError {
     /// As the Java producer refuses it.
     #[error("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")]
     DeliveryTimeoutTooShort,
+    /// As the Java producer refuses it.
+    #[error("Must set retries to non-zero when using the idempotent producer.")]
+    IdempotenceWithoutRetries,
+    /// As the Java producer refuses it.
+    #[error("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")]
+    IdempotenceWithoutAllAcks,
+    /// As the Java producer refuses it.
+    #[error("To use the idempotent producer, max.in.flight.requests.per.connection must be set to at most 5. Current value is {0}.")]
+    IdempotenceWithTooManyInFlight(usize),
+    /// A property that this producer cannot follow, and must not ignore.
+    #[error("`{0}` cannot be set: this producer has no transactions; leave it out (idempotence needs only `enable.idempotence`)")]
+    NoTransactions(String),
 }
 
 impl ProducerConfig {
@@ -164,7 +182,27 @@ impl ProducerConfig {
             }
             config.delivery_timeout = least;
         }
+        config.resolve_idempotence(properties.contains_key("enable.idempotence"))?;
         Ok(config)
+    }
+
+    /// As Java's `postProcessAndValidateIdempotenceConfigs`: what idempotence cannot live with is refused if it was asked for, and else switches
+    /// it off; too many requests in flight are refused either way.
+    fn resolve_idempotence(&mut self, is_asked_for: bool) -> Result<(), ConfigError> {
+        if !self.idempotence {
+            return Ok(());
+        }
+        if is_asked_for && self.retries == 0 {
+            return Err(ConfigError::IdempotenceWithoutRetries);
+        }
+        if is_asked_for && self.acks != Acks::All {
+            return Err(ConfigError::IdempotenceWithoutAllAcks);
+        }
+        if self.in_flight_max > IN_FLIGHT_MAX_WITH_IDEMPOTENCE {
+            return Err(ConfigError::IdempotenceWithTooManyInFlight(self.in_flight_max));
+        }
+        self.idempotence = self.retries > 0 && self.acks == Acks::All;
+        Ok(())
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
@@ -210,6 +248,8 @@ impl ProducerConfig {
             "max.in.flight.requests.per.connection" => self.in_flight_max = at_least_one(key, value)?,
             "partitioner.adaptive.partitioning.enable" => self.adaptive_partitioning = boolean(key, value)?,
             "partitioner.availability.timeout.ms" => self.availability_timeout = millis(key, value)?,
+            "enable.idempotence" => self.idempotence = boolean(key, value)?,
+            "transactional.id" => return Err(ConfigError::NoTransactions(key.to_owned())),
             "partitioner.ignore.keys" => self.ignore_keys = boolean(key, value)?,
             _ => self.unused.push(key.to_owned()),
         }
@@ -238,7 +278,7 @@ fn at_least_one(key: &str, value: &str) -> Result<usize, ConfigError> {
 }
 
 fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
-    value.parse().map_err(|_| bad(key, value, "true or false"))
+    value.trim().to_ascii_lowercase().parse().map_err(|_| bad(key, value, "true or false"))
 }
 
 #[cfg(test)]
@@ -260,6 +300,35 @@ mod tests {
     #[test]
     fn a_lone_reconnect_backoff_is_constant() {
         assert_eq!(read(&[("reconnect.backoff.ms", "70")]).unwrap().reconnect_backoff_max, Duration::from_millis(70));
+    }
+
+    #[test]
+    fn idempotence_is_on_unless_something_stands_against_it() {
+        type Row = (&'static [(&'static str, &'static str)], Result<bool, ConfigError>);
+        let rows: [Row; 12] = [
+            (&[], Ok(true)),
+            (&[("enable.idempotence", "True")], Ok(true)),
+            (&[("enable.idempotence", "false")], Ok(false)),
+            (&[("acks", "1")], Ok(false)),
+            (&[("acks", "0")], Ok(false)),
+            (&[("retries", "0")], Ok(false)),
+            (&[("acks", "1"), ("enable.idempotence", "true")], Err(ConfigError::IdempotenceWithoutAllAcks)),
+            (&[("retries", "0"), ("enable.idempotence", "true")], Err(ConfigError::IdempotenceWithoutRetries)),
+            (&[("max.in.flight.requests.per.connection", "5")], Ok(true)),
+            (&[("max.in.flight.requests.per.connection", "6")], Err(ConfigError::IdempotenceWithTooManyInFlight(6))),
+            // As Java does: this is looked at before the conflict with acks has switched idempotence off.
+            (&[("acks", "1"), ("max.in.flight.requests.per.connection", "6")], Err(ConfigError::IdempotenceWithTooManyInFlight(6))),
+            (&[("max.in.flight.requests.per.connection", "6"), ("enable.idempotence", "false")], Ok(false)),
+        ];
+        for (properties, expected) in rows {
+            assert_eq!(read(properties).map(|config| config.idempotence), expected, "{properties:?}");
+        }
+    }
+
+    #[test]
+    fn transactions_are_refused_and_not_ignored() {
+        let error = read(&[("transactional.id", "t-1")]).unwrap_err();
+        assert!(error.to_string().contains("has no transactions"), "{error}");
     }
 
     #[test]

@@ -96,6 +96,25 @@ pub fn forced_close() -> Failure {
     failure("KafkaException", None, "Producer is closed forcefully.".to_owned())
 }
 
+/// A broker that cannot give producer ids.
+#[must_use]
+pub fn no_idempotence(node: BrokerId) -> Failure {
+    let text = format!("The node {node} does not support INIT_PRODUCER_ID; set enable.idempotence=false to produce to it.");
+    failure("UnsupportedVersionException", Some(ErrorCode::UNSUPPORTED_VERSION), text)
+}
+
+/// The client may not be given a producer id, or may not use it.
+#[must_use]
+pub fn not_authorized(code: ErrorCode) -> Failure {
+    failure(&exception_class(code), Some(code), "The producer is not authorized to do idempotent sends".to_owned())
+}
+
+/// A producer id was refused for good.
+#[must_use]
+pub fn producer_id_refused(code: ErrorCode) -> Failure {
+    failure("KafkaException", Some(code), format!("Unexpected error in InitProducerIdResponse; {code}"))
+}
+
 /// A batch's `delivery.timeout.ms` is over.
 #[must_use]
 pub fn expired(batch: &Batch, now: Moment) -> Failure {
@@ -136,6 +155,7 @@ fn exception_class(code: ErrorCode) -> String {
         ErrorCode::NETWORK_EXCEPTION => "NetworkException".to_owned(),
         ErrorCode::INVALID_TOPIC_EXCEPTION => "InvalidTopicException".to_owned(),
         ErrorCode::TOPIC_AUTHORIZATION_FAILED => "TopicAuthorizationException".to_owned(),
+        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => "OutOfOrderSequenceException".to_owned(),
         _ => {
             let words = code.name();
             let camel: String = words

@@ -1,11 +1,11 @@
 //! The producer without its sockets: (state, event, now) -> actions.
 //!
 //! One core, because several of the Java client's rules cross the borders of its parts: no node takes Produce requests while a Metadata request is
-//! due; a disconnect fails batches, counts as a failed refresh and asks for another. [`client::ProducerCore`] is the state; `metadata_flow` and
-//! `produce_flow` are its two halves; the other modules are parts that know nothing of each other. Driven by `net`; tested with hand-made
-//! moments.
+//! due; a disconnect fails batches, counts as a failed refresh and asks for another. [`client::ProducerCore`] is the state; `metadata_flow`,
+//! `producer_id_flow`, `produce_flow` and `split` are what it does; the other modules are parts that know nothing of each other. Driven by
+//! `net`; tested with hand-made moments.
 //!
-//! Their places are kept, their rules are not here yet: idempotence (sequences: `batch`, `produce_flow`), splitting of batches that are too large (`produce_flow`: they fail), compression (`wire::batch`).
+//! Its place is kept, its rules are not here yet: compression (`wire::batch`).
 
 pub mod accumulator;
 mod adaptive;
@@ -20,10 +20,15 @@ mod leader_hints;
 pub mod memory;
 pub mod metadata;
 mod metadata_flow;
+pub mod numbering;
 pub mod output;
 pub mod partitioner;
 mod produce_flow;
+pub mod producer_id;
+mod producer_id_flow;
 mod routes;
+pub mod sequences;
+mod split;
 
 #[cfg(test)]
 mod tests;

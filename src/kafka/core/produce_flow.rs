@@ -1,6 +1,6 @@
 //! The core's way with batches: out to their leaders, back with an outcome, again, or given up.
 //!
-//! Java's counterpart: `Sender`. Which batches are ready is decided in `accumulator`.
+//! Java's counterpart: `Sender`. Which batches are ready is decided in `accumulator`, what an outcome means for sequence numbers in `numbering`.
 
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, TopicId};
+use crate::ids::{BrokerId, TopicId, TopicPartition};
 use crate::kafka::core::accumulator::Urgency;
 use crate::kafka::core::batch::Batch;
 use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::config::Acks;
-use crate::kafka::core::failure::{batch_error, expired, forced_close};
+use crate::kafka::core::failure::{batch_error, expired, not_authorized};
 use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
+use crate::kafka::core::producer_id::Phase;
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::messages::{ProducePartition, decode_produce};
@@ -25,6 +26,21 @@ use crate::kafka::wire::versions::BrokerVersions;
 /// Until the next look at a batch whose backoff was over by one draw of the jitter and not by the next.
 const REDRAW_WAIT: Duration = Duration::from_millis(1);
 
+/// What came back for one batch: a partition's part of an answer, or what a disconnect says.
+#[derive(Debug)]
+struct Reply {
+    error: Option<ErrorCode>,
+    message: Option<String>,
+    base_offset: i64,
+    log_start_offset: Option<i64>,
+}
+
+impl Reply {
+    fn error(code: ErrorCode, message: String) -> Self {
+        Self { error: Some(code), message: Some(message), base_offset: -1, log_start_offset: None }
+    }
+}
+
 /// The batches of a Produce request that waits for its answer; a batch that expires meanwhile is taken out.
 #[derive(Debug)]
 pub(super) struct InFlightBatches(Vec<(Option<TopicId>, Option<Batch>)>);
@@ -33,6 +49,9 @@ impl ProducerCore {
     /// Sends what is ready to every node that can take it, and begins to connect to those that cannot. Returns whether anything was sent, and
     /// how long to wait before looking again (`None`: an event will tell).
     pub(super) fn send_ready(&mut self, now: Moment) -> (bool, Option<Duration>) {
+        if !self.producer_id.lets_produce() {
+            return (false, None);
+        }
         let snapshot = std::sync::Arc::clone(self.machine.snapshot());
         let urgency = Urgency { flush: self.is_closing() };
         let ready = self.accumulator.ready(&snapshot, now, urgency, &mut self.random);
@@ -47,13 +66,14 @@ impl ProducerCore {
             self.accumulator.note_node(*node, can_take, now);
             if can_take {
                 let mute = self.config.in_flight_max == 1;
-                let batches = self.accumulator.drain(*node, slots, self.config.request_bytes_max, mute, now, &mut self.random);
-                if batches.is_empty() {
+                let (producer, bytes_max) = (self.producer_id.current(), self.config.request_bytes_max);
+                let drained = self.accumulator.drain(*node, slots, bytes_max, mute, producer, now, &mut self.random);
+                if !drained.batches.is_empty() {
+                    sent = true;
+                    self.send_batches(*node, drained.batches, now);
+                } else if !drained.is_blocked {
                     // `drain` draws the jitter of a retry's backoff anew and may say "not yet": look again soon.
                     wait = Some(wait.map_or(REDRAW_WAIT, |wait| wait.min(REDRAW_WAIT)));
-                } else {
-                    sent = true;
-                    self.send_batches(*node, batches, now);
                 }
                 continue;
             }
@@ -75,7 +95,7 @@ impl ProducerCore {
         };
         let correlation_id = self.correlation_id();
         let topic_ids: Vec<_> = batches.iter().map(|batch| self.machine.topic_id(&batch.topic)).collect();
-        let contents: Vec<Bytes> = batches.iter_mut().map(Batch::close).collect();
+        let contents: Vec<Bytes> = batches.iter().map(Batch::content).collect();
         let parts: Vec<ProduceBatch<'_>> = batches
             .iter()
             .zip(&topic_ids)
@@ -108,8 +128,7 @@ impl ProducerCore {
     fn refuse(&mut self, node: BrokerId, batches: Vec<Batch>, words: Option<&str>, now: Moment) {
         for batch in batches {
             self.accumulator.unmute(&batch.topic, batch.partition);
-            let failure = batch_error(node, ErrorCode::UNSUPPORTED_VERSION, words.map(str::to_owned));
-            self.fail(batch, &failure, now);
+            self.give_up(node, batch, ErrorCode::UNSUPPORTED_VERSION, words.map(str::to_owned), now);
         }
     }
 
@@ -132,11 +151,13 @@ impl ProducerCore {
         for partition in answer.partitions {
             if let Some(batch) = batches.take(&partition) {
                 hints.collect(&batch, partition.error, partition.leader);
-                self.complete(node, batch, partition.error, partition.message, partition.base_offset, now);
+                let (error, message, base_offset) = (partition.error, partition.message, partition.base_offset);
+                let reply = Reply { error, message, base_offset, log_start_offset: partition.log_start_offset };
+                self.complete(node, batch, reply, now);
             }
         }
         for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.complete(node, batch, Some(ErrorCode::UNKNOWN_SERVER_ERROR), Some("not in the response".to_owned()), -1, now);
+            self.complete(node, batch, Reply::error(ErrorCode::UNKNOWN_SERVER_ERROR, "not in the response".to_owned()), now);
         }
         self.take_leader_hints(node, &hints, now);
     }
@@ -152,7 +173,8 @@ impl ProducerCore {
         }
         let Some(Request::Produce { batches, .. }) = connection.in_flight.pop_back().map(|request| request.kind) else { return };
         for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.complete(node, batch, None, None, -1, now);
+            self.accumulator.unmute(&batch.topic, batch.partition);
+            self.finish(batch, Outcome::Ok { base_offset: -1 }, now);
         }
     }
 
@@ -163,45 +185,60 @@ impl ProducerCore {
             _ => (ErrorCode::NETWORK_EXCEPTION, format!("Disconnected from node {node}")),
         };
         for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.complete(node, batch, Some(code), Some(text.clone()), -1, now);
+            self.complete(node, batch, Reply::error(code, text.clone()), now);
         }
     }
 
-    fn complete(
-        &mut self,
-        node: BrokerId,
-        mut batch: Batch,
-        error: Option<ErrorCode>,
-        message: Option<String>,
-        base_offset: i64,
-        now: Moment,
-    ) {
+    fn complete(&mut self, node: BrokerId, batch: Batch, reply: Reply, now: Moment) {
         self.accumulator.unmute(&batch.topic, batch.partition);
-        let Some(code) = error else { return self.finish(batch, Outcome::Ok { base_offset }, now) };
+        let base_offset = match reply.error {
+            None => reply.base_offset,
+            // The number was taken before, by this very batch: it is in the log, at an offset that the broker has forgotten.
+            Some(ErrorCode::DUPLICATE_SEQUENCE_NUMBER) => -1,
+            Some(code) => return self.complete_badly(node, batch, code, reply, now),
+        };
+        self.accumulator.sequence_acked(&batch);
+        self.finish(batch, Outcome::Ok { base_offset }, now);
+    }
+
+    fn complete_badly(&mut self, node: BrokerId, mut batch: Batch, code: ErrorCode, reply: Reply, now: Moment) {
         batch.may_be_written |= leaves_doubt(code);
-        let retried = code.is_retriable()
-            && batch.attempts < self.config.retries
+        if code == ErrorCode::MESSAGE_TOO_LARGE && batch.tags.len() > 1 && self.split_and_reenqueue(&batch) {
+            return self.tell_error(node, &batch, code, true, now);
+        }
+        let retried = batch.attempts < self.config.retries
             && !batch.is_expired(now, self.config.delivery_timeout)
-            && self.config.acks != Acks::None;
-        self.tell(
-            now,
-            ClientEvent::BatchError {
-                partition: crate::ids::TopicPartition { topic: batch.topic.clone(), partition: batch.partition },
-                node,
-                code,
-                retried,
-                records: batch.tags.len(),
-            },
-        );
+            && self.config.acks != Acks::None
+            && (code.is_retriable() || self.accumulator.is_mended_by_sequence(&batch, code, reply.log_start_offset));
+        self.tell_error(node, &batch, code, retried, now);
         if retried {
             self.accumulator.reenqueue(batch, now);
         } else {
-            let failure = batch_error(node, code, message);
-            self.fail(batch, &failure, now);
+            self.give_up(node, batch, code, reply.message, now);
         }
         if code.invalidates_metadata() {
             self.request_update(UpdateReason::ProduceError(code), now);
         }
+    }
+
+    fn tell_error(&mut self, node: BrokerId, batch: &Batch, code: ErrorCode, retried: bool, now: Moment) {
+        let partition = TopicPartition { topic: batch.topic.clone(), partition: batch.partition };
+        self.tell(now, ClientEvent::BatchError { partition, node, code, retried, records: batch.tags.len() });
+    }
+
+    /// A batch fails for good. Its number may be missing in the log then, unless its attempts are used up: nobody knows in that case, and the
+    /// batches behind it will tell.
+    fn give_up(&mut self, node: BrokerId, batch: Batch, code: ErrorCode, message: Option<String>, now: Moment) {
+        let failure = match code {
+            ErrorCode::CLUSTER_AUTHORIZATION_FAILED => not_authorized(code),
+            _ => batch_error(node, code, message),
+        };
+        if self.config.idempotence && ends_idempotence(code) {
+            self.producer_id.phase = Phase::Refused(failure.clone());
+        }
+        let sequence_is_lost = [ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode::UNKNOWN_PRODUCER_ID].contains(&code);
+        self.accumulator.sequence_failed(&batch, sequence_is_lost || batch.attempts < self.config.retries);
+        self.fail(batch, &failure, now);
     }
 
     fn fail(&mut self, batch: Batch, failure: &Failure, now: Moment) {
@@ -237,6 +274,7 @@ impl ProducerCore {
         }
         for batch in overdue {
             self.accumulator.unmute(&batch.topic, batch.partition);
+            self.accumulator.sequence_expired(&batch);
             let failure = expired(&batch, now);
             self.fail(batch, &failure, now);
         }
@@ -263,8 +301,9 @@ impl ProducerCore {
         self.accumulator.batches().chain(self.batches_in_flight()).next().is_none()
     }
 
-    /// Every record that is left fails, as at a forced close.
-    pub(super) fn fail_everything(&mut self, now: Moment) {
+    /// Every record that is left fails.
+    pub(super) fn fail_everything(&mut self, failure: &Failure, now: Moment) {
+        self.accumulator.forget_sequences();
         let mut left = self.accumulator.take_all();
         let nodes: Vec<BrokerId> = self.connections.iter().map(|(node, _)| node).collect();
         for node in nodes {
@@ -278,7 +317,7 @@ impl ProducerCore {
             }
         }
         for batch in left {
-            self.fail(batch, &forced_close(), now);
+            self.fail(batch, failure, now);
         }
     }
 }
@@ -294,6 +333,21 @@ impl InFlightBatches {
         })?;
         slot.take()
     }
+}
+
+/// Whether this code means that no broker will take anything of this producer any more: its fatal state in Java.
+fn ends_idempotence(code: ErrorCode) -> bool {
+    const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ErrorCode = ErrorCode(53);
+    const INVALID_PRODUCER_ID_MAPPING: ErrorCode = ErrorCode(49);
+    const PRODUCER_FENCED: ErrorCode = ErrorCode(90);
+    [
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode::UNSUPPORTED_VERSION,
+        TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        INVALID_PRODUCER_ID_MAPPING,
+        PRODUCER_FENCED,
+    ]
+    .contains(&code)
 }
 
 /// Whether a batch that came back with this code may be in the log all the same.

@@ -3,7 +3,9 @@
 //! A builder appends to one buffer and patches the header when the batch closes: no list of records is kept, and the size that decides
 //! whether a batch is full is at hand at every append. Reading batches is the codec crate's job (and the tests').
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+
+use crate::ids::ProducerIdAndEpoch;
 
 /// Bytes before the first record.
 pub const HEADER_BYTES: usize = 61;
@@ -20,11 +22,45 @@ mod at {
     pub(super) const BASE_TIMESTAMP: usize = 27;
     pub(super) const MAX_TIMESTAMP: usize = 35;
     pub(super) const PRODUCER_ID: usize = 43;
+    pub(super) const PRODUCER_EPOCH: usize = 51;
+    pub(super) const BASE_SEQUENCE: usize = 53;
     pub(super) const RECORD_COUNT: usize = 57;
 }
 
 /// Least buffer that a new batch starts with, so that thousands of idle producers stay small.
 const FIRST_BUFFER_BYTES_MIN: usize = 256;
+
+/// Who writes a batch, and where it stands in the sequence of the partition's records (KIP-98).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The producer.
+    pub producer: ProducerIdAndEpoch,
+    /// Sequence number of the first record.
+    pub base_sequence: i32,
+}
+
+impl Stamp {
+    fn write(self, header: &mut [u8]) {
+        header[at::PRODUCER_ID..][..8].copy_from_slice(&self.producer.id.to_be_bytes());
+        header[at::PRODUCER_EPOCH..][..2].copy_from_slice(&self.producer.epoch.to_be_bytes());
+        header[at::BASE_SEQUENCE..][..4].copy_from_slice(&self.base_sequence.to_be_bytes());
+    }
+}
+
+/// Puts another stamp on a closed batch.
+#[must_use]
+pub fn restamped(batch: Bytes, stamp: Stamp) -> Bytes {
+    // The network may still hold the bytes of an earlier send: those are left alone.
+    let mut buffer = batch.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+    stamp.write(&mut buffer);
+    write_crc(&mut buffer);
+    buffer.freeze()
+}
+
+fn write_crc(batch: &mut [u8]) {
+    let crc = crc32c::crc32c(&batch[at::ATTRIBUTES..]);
+    batch[at::CRC..][..4].copy_from_slice(&crc.to_be_bytes());
+}
 
 /// Upper bound of a batch that holds one such record: what `buffer.memory` and `max.request.size` are compared with.
 #[must_use]
@@ -114,9 +150,9 @@ impl BatchBuilder {
         true
     }
 
-    /// Closes the batch: header, counts, CRC. Without a producer id (idempotence off), as the Java client writes it.
+    /// Closes the batch: header, counts, CRC. Without a stamp (idempotence off) its fields are -1, as the Java client writes them.
     #[must_use]
-    pub fn finish(self) -> Bytes {
+    pub fn finish(self, stamp: Option<Stamp>) -> Bytes {
         let Self { mut buffer, count, base_timestamp_ms, max_timestamp_ms, .. } = self;
         let length = i32::try_from(buffer.len() - at::LENGTH - 4).unwrap_or(i32::MAX);
         let mut header = [0_u8; HEADER_BYTES];
@@ -126,11 +162,13 @@ impl BatchBuilder {
         header[at::LAST_OFFSET_DELTA..][..4].copy_from_slice(&(count - 1).to_be_bytes());
         header[at::BASE_TIMESTAMP..][..8].copy_from_slice(&base_timestamp_ms.to_be_bytes());
         header[at::MAX_TIMESTAMP..][..8].copy_from_slice(&max_timestamp_ms.to_be_bytes());
-        header[at::PRODUCER_ID..][..14].fill(0xff);
+        match stamp {
+            Some(stamp) => stamp.write(&mut header),
+            None => header[at::PRODUCER_ID..][..14].fill(0xff),
+        }
         header[at::RECORD_COUNT..][..4].copy_from_slice(&count.to_be_bytes());
         buffer[..HEADER_BYTES].copy_from_slice(&header);
-        let crc = crc32c::crc32c(&buffer[at::ATTRIBUTES..]);
-        buffer[at::CRC..][..4].copy_from_slice(&crc.to_be_bytes());
+        write_crc(&mut buffer);
         Bytes::from(buffer)
     }
 }
@@ -193,7 +231,23 @@ mod tests {
     fn batch_of(records: &[Written], limit_bytes: usize) -> (Bytes, usize) {
         let mut builder = BatchBuilder::new(limit_bytes, 0);
         let taken = records.iter().take_while(|(at, key, value)| builder.try_append(*at, key.as_deref(), value)).count();
-        (builder.finish(), taken)
+        (builder.finish(None), taken)
+    }
+
+    #[test]
+    fn a_stamp_is_written_and_replaced_and_the_crc_follows() {
+        let stamp = |id, epoch, base_sequence| Stamp { producer: ProducerIdAndEpoch { id, epoch }, base_sequence };
+        let mut builder = BatchBuilder::new(usize::MAX, 0);
+        assert!(builder.try_append(5, None, b"one") && builder.try_append(6, None, b"two"));
+        let first = builder.finish(Some(stamp(7_000, 0, 40)));
+        let kept = first.clone();
+        let second = restamped(first, stamp(7_000, 1, 0));
+        // The codec checks the CRC.
+        for (mut bytes, epoch, sequences) in [(kept, 0, [40, 41]), (second, 1, [0, 1])] {
+            let records = RecordBatchDecoder::decode_all(&mut bytes).unwrap().remove(0).records;
+            assert_eq!(records.iter().map(|record| record.sequence).collect::<Vec<_>>(), sequences);
+            assert!(records.iter().all(|record| (record.producer_id, record.producer_epoch) == (7_000, epoch)));
+        }
     }
 
     proptest! {

@@ -33,8 +33,16 @@ impl ErrorCode {
     pub const INVALID_TOPIC_EXCEPTION: Self = Self(17);
     /// 29
     pub const TOPIC_AUTHORIZATION_FAILED: Self = Self(29);
+    /// 31
+    pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
     /// 35
     pub const UNSUPPORTED_VERSION: Self = Self(35);
+    /// 45
+    pub const OUT_OF_ORDER_SEQUENCE_NUMBER: Self = Self(45);
+    /// 46
+    pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
+    /// 59
+    pub const UNKNOWN_PRODUCER_ID: Self = Self(59);
     /// 72
     pub const LISTENER_NOT_FOUND: Self = Self(72);
     /// 74

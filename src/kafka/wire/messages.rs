@@ -164,6 +164,8 @@ pub struct ProducePartition {
     pub base_offset: i64,
     /// The partition's leader and its epoch as the broker knows them (KIP-951); `None` unless both are given.
     pub leader: Option<(BrokerId, LeaderEpoch)>,
+    /// Where the partition's log begins; `None` for -1.
+    pub log_start_offset: Option<i64>,
 }
 
 /// Decodes a Produce response.
@@ -187,6 +189,7 @@ pub fn decode_produce(frame: Bytes, version: i16) -> Result<ProduceAnswer, WireE
                 message: partition.error_message.map(|text| text.as_str().to_owned()),
                 base_offset: partition.base_offset,
                 leader: leader_hint(&partition.current_leader),
+                log_start_offset: Some(partition.log_start_offset).filter(|offset| *offset >= 0),
             });
         }
     }

@@ -8,4 +8,6 @@ pub mod frame;
 pub mod messages;
 pub mod outgoing;
 pub mod produce_request;
+pub mod producer_id;
+pub mod records;
 pub mod versions;

@@ -38,7 +38,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("config.providers", Text, NotYet { like: None }),
     setting("connections.max.idle.ms", Whole { min: LONG_MIN, max: LONG_MAX }, Honoured),
     setting("delivery.timeout.ms", Whole { min: 0, max: INT_MAX }, Honoured),
-    setting("enable.idempotence", Truth, NotYet { like: Some("false") }),
+    setting("enable.idempotence", Truth, Honoured),
     setting("enable.metrics.push", Truth, NotYet { like: Some("false") }),
     setting("interceptor.classes", Text, NotYet { like: None }),
     setting("key.serializer", Text, Refused("records are made by the load: see `record`")),
@@ -140,6 +140,6 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("ssl.truststore.type", Text, NotYet { like: None }),
     setting("transaction.timeout.ms", Whole { min: INT_MIN, max: INT_MAX }, NotYet { like: None }),
     setting("transaction.two.phase.commit.enable", Truth, NotYet { like: Some("false") }),
-    setting("transactional.id", Text, NotYet { like: None }),
+    setting("transactional.id", Text, Refused("chaos's producers have no transactions; idempotence needs only `enable.idempotence`")),
     setting("value.serializer", Text, Refused("records are made by the load: see `record`")),
 ];

@@ -100,7 +100,7 @@ pub fn classify(name: &str) -> Support {
 pub fn examine(config: &BTreeMap<String, String>, engine: EngineKind) -> Vec<Finding> {
     let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value, engine)).collect();
     findings.extend(delivery_timeout_too_short(config));
-    findings.extend(idempotence_without_all_acks(config));
+    findings.extend(unfit_for_idempotence(config));
     findings.extend(
         [
             never_reached(config, "retry.backoff.ms", "retry.backoff.max.ms"),
@@ -189,17 +189,32 @@ fn delivery_timeout_too_short(config: &BTreeMap<String, String>) -> Option<Findi
     })
 }
 
-/// Java refuses the combination, if idempotence is asked for.
-fn idempotence_without_all_acks(config: &BTreeMap<String, String>) -> Option<Finding> {
-    let asked = config.get("enable.idempotence")?.trim().eq_ignore_ascii_case("true");
-    let acks = config.get("acks").map(|acks| acks.trim())?;
-    (asked && matches!(acks, "0" | "1")).then(|| Finding {
-        key: "acks".to_owned(),
+/// Java refuses what idempotence cannot live with, if it is asked for; too many requests in flight even if it is on by default alone.
+fn unfit_for_idempotence(config: &BTreeMap<String, String>) -> Vec<Finding> {
+    let said = config.get("enable.idempotence").map(|said| said.trim().to_ascii_lowercase());
+    let (asked, off) = (said.as_deref() == Some("true"), said.as_deref() == Some("false"));
+    let error = |key: &str, message, hint: &str| Finding {
+        key: key.to_owned(),
         about_value: true,
         severity: Severity::Error,
-        message: format!("`enable.idempotence` = true needs `acks` = \"all\", not {acks}"),
-        hint: "give `acks` = \"all\", or leave `enable.idempotence` out".to_owned(),
-    })
+        message,
+        hint: hint.to_owned(),
+    };
+    let mut findings = Vec::new();
+    if let Some(acks) = config.get("acks").map(|acks| acks.trim()).filter(|acks| asked && matches!(*acks, "0" | "1")) {
+        let message = format!("`enable.idempotence` = true needs `acks` = \"all\", not {acks}");
+        findings.push(error("acks", message, "give `acks` = \"all\", or leave `enable.idempotence` out"));
+    }
+    if asked && number(config, "retries") == Some(0) {
+        let message = "`enable.idempotence` = true needs `retries` above 0".to_owned();
+        findings.push(error("retries", message, "leave `retries` out, or `enable.idempotence`"));
+    }
+    const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
+    if let Some(in_flight) = number(config, IN_FLIGHT).filter(|in_flight| !off && *in_flight > 5) {
+        let message = format!("idempotence, which is on by default, takes at most 5 requests in flight, not {in_flight}");
+        findings.push(error(IN_FLIGHT, message, "make it 5 or less, or give `enable.idempotence` = false"));
+    }
+    findings
 }
 
 /// A first delay above its own ceiling: Java warns, and uses the ceiling.
@@ -240,12 +255,12 @@ mod tests {
     #[test]
     fn what_the_native_producer_does_anyway_needs_no_warning() {
         for (key, value) in
-            [("enable.idempotence", "false"), ("compression.type", "none"), ("acks", "-1"), ("security.protocol", "plaintext")]
+            [("enable.metrics.push", "false"), ("compression.type", "none"), ("acks", "-1"), ("security.protocol", "plaintext")]
         {
             assert!(said(&[(key, value)]).is_empty(), "{key}");
         }
-        insta::assert_snapshot!(said(&[("enable.idempotence", "true"), ("send.buffer.bytes", "-1")]).join("\n"), @r#"
-        Warning: the native producer does not honour `enable.idempotence` yet | the native producer behaves as with "false"
+        insta::assert_snapshot!(said(&[("enable.metrics.push", "true"), ("send.buffer.bytes", "-1")]).join("\n"), @r#"
+        Warning: the native producer does not honour `enable.metrics.push` yet | the native producer behaves as with "false"
         Warning: the native producer does not honour `send.buffer.bytes` yet | it has no effect: leave it out, or do not count on it
         "#);
     }
@@ -277,16 +292,32 @@ mod tests {
     }
 
     #[test]
+    fn idempotence_must_be_possible() {
+        for fits in [
+            vec![("acks", "1")],
+            vec![("retries", "0")],
+            vec![("max.in.flight.requests.per.connection", "6"), ("enable.idempotence", "false")],
+        ] {
+            assert!(said(&fits).is_empty(), "{fits:?}");
+        }
+        let all = [("enable.idempotence", "true"), ("acks", "1"), ("retries", "0"), ("max.in.flight.requests.per.connection", "6")];
+        insta::assert_snapshot!(said(&all).join("\n"), @r#"
+        Error: `enable.idempotence` = true needs `acks` = "all", not 1 | give `acks` = "all", or leave `enable.idempotence` out
+        Error: `enable.idempotence` = true needs `retries` above 0 | leave `retries` out, or `enable.idempotence`
+        Error: idempotence, which is on by default, takes at most 5 requests in flight, not 6 | make it 5 or less, or give `enable.idempotence` = false
+        "#);
+        insta::assert_snapshot!(said(&[("transactional.id", "t-1")]).join("\n"), @r#"
+        Error: `transactional.id` cannot be set here | chaos's producers have no transactions; idempotence needs only `enable.idempotence`
+        "#);
+    }
+
+    #[test]
     fn values_must_fit_each_other() {
         assert!(said(&[("delivery.timeout.ms", "30005")]).is_empty());
         insta::assert_snapshot!(said(&[("delivery.timeout.ms", "30004")]).join("\n"), @r#"
         Error: `delivery.timeout.ms` is less than `linger.ms` + `request.timeout.ms` = 5 + 30000 | make it at least 30005, or lower `request.timeout.ms`
         "#);
         assert!(said(&[("request.timeout.ms", "200000")]).is_empty(), "without delivery.timeout.ms Java stretches its default");
-        insta::assert_snapshot!(said(&[("enable.idempotence", "true"), ("acks", "1")]).join("\n"), @r#"
-        Warning: the native producer does not honour `enable.idempotence` yet | the native producer behaves as with "false"
-        Error: `enable.idempotence` = true needs `acks` = "all", not 1 | give `acks` = "all", or leave `enable.idempotence` out
-        "#);
         insta::assert_snapshot!(said(&[("retry.backoff.ms", "5000"), ("retry.backoff.max.ms", "1000")]).join("\n"), @r#"
         Warning: `retry.backoff.ms` = 5000 lies above `retry.backoff.max.ms` = 1000, which then holds from the start | raise `retry.backoff.max.ms`, or lower `retry.backoff.ms`
         "#);

@@ -6,8 +6,11 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
-use kafka_protocol::messages::{ApiVersionsResponse, ProduceResponse, RequestHeader, ResponseHeader};
+use kafka_protocol::messages::{
+    ApiVersionsResponse, InitProducerIdResponse, ProduceRequest, ProduceResponse, ProducerId, RequestHeader, ResponseHeader,
+};
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
+use kafka_protocol::records::RecordBatchDecoder;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName};
@@ -122,13 +125,17 @@ impl Lab {
     }
 
     pub(super) fn append(&mut self, index: i32, mark: u64) -> bool {
+        self.append_value(index, mark, b"value")
+    }
+
+    pub(super) fn append_value(&mut self, index: i32, mark: u64, value: &[u8]) -> bool {
         let name = topic("orders");
         let Some(view) = self.core.snapshot().topic(&name).cloned() else { return false };
         let record = Append {
             topic: &name,
             partition: Some(PartitionIndex(index)),
             key: None,
-            value: b"value",
+            value,
             timestamp_ms: 0,
             tag: RecordTag { mark, sent_at: self.now },
         };
@@ -217,8 +224,21 @@ impl Lab {
             18 => api_versions_frame(written),
             3 => metadata_frame(written, &self.cluster),
             0 => produce_frame(written, 0),
+            22 => producer_id_frame(written, 0, 0),
             other => panic!("unexpected api key {other}"),
         };
+        self.core.on_frame(written.node, written.connection, frame, self.now);
+    }
+
+    /// Answers InitProducerId with this epoch of producer 7000, or an error.
+    pub(super) fn answer_producer_id(&mut self, written: &Written, code: i16, epoch: i16) {
+        let frame = producer_id_frame(written, code, epoch);
+        self.core.on_frame(written.node, written.connection, frame, self.now);
+    }
+
+    /// The same for Produce, with a place where the log begins.
+    pub(super) fn answer_produce_with_start(&mut self, written: &Written, code: i16, log_start_offset: i64) {
+        let frame = produce_frame_with(written, |_| (code, -1), log_start_offset);
         self.core.on_frame(written.node, written.connection, frame, self.now);
     }
 
@@ -256,7 +276,10 @@ pub(super) fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R
 
 fn api_versions_frame(written: &Written) -> Bytes {
     let range = |key, min, max| ApiVersion::default().with_api_key(key).with_min_version(min).with_max_version(max);
-    response(written, &ApiVersionsResponse::default().with_api_keys(vec![range(0, 3, 12), range(3, 0, 12), range(18, 0, 4)]))
+    response(
+        written,
+        &ApiVersionsResponse::default().with_api_keys(vec![range(0, 3, 12), range(3, 0, 12), range(18, 0, 4), range(22, 0, 4)]),
+    )
 }
 
 fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
@@ -287,12 +310,58 @@ fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
     response(written, &MetadataResponse::default().with_brokers(brokers.collect()).with_topics(topics.collect()))
 }
 
+fn producer_id_frame(written: &Written, code: i16, epoch: i16) -> Bytes {
+    let given = InitProducerIdResponse::default().with_producer_id(ProducerId(7_000)).with_producer_epoch(epoch);
+    response(written, &given.with_error_code(code))
+}
+
+/// A batch as a broker reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SentBatch {
+    pub(super) partition: i32,
+    pub(super) producer: (i64, i16),
+    pub(super) base_sequence: i32,
+    pub(super) values: Vec<Bytes>,
+}
+
+impl Written {
+    /// The batches of a Produce request, with their checksums proved.
+    pub(super) fn batches(&self) -> Vec<SentBatch> {
+        let request = ProduceRequest::decode(&mut self.body.clone(), self.version).unwrap();
+        let parts = request.topic_data.into_iter().flat_map(|topic| topic.partition_data);
+        parts.map(|part| sent_batch(part.index, part.records.unwrap())).collect()
+    }
+
+    /// Partition, epoch, base sequence and records of each batch.
+    pub(super) fn numbers(&self) -> Vec<(i32, i16, i32, usize)> {
+        let numbers = |batch: SentBatch| (batch.partition, batch.producer.1, batch.base_sequence, batch.values.len());
+        self.batches().into_iter().map(numbers).collect()
+    }
+}
+
+fn sent_batch(partition: i32, mut records: Bytes) -> SentBatch {
+    let records = RecordBatchDecoder::decode(&mut records).unwrap().records;
+    let first = &records[0];
+    SentBatch {
+        partition,
+        producer: (first.producer_id, first.producer_epoch),
+        base_sequence: first.sequence,
+        values: records.iter().map(|record| record.value.clone().unwrap()).collect(),
+    }
+}
+
 fn produce_frame(written: &Written, code: i16) -> Bytes {
-    use kafka_protocol::messages::ProduceRequest;
+    produce_frame_with(written, |_| (code, 0), 0)
+}
+
+fn produce_frame_with(written: &Written, mut answer: impl FnMut(&SentBatch) -> (i16, i64), log_start_offset: i64) -> Bytes {
     let request = ProduceRequest::decode(&mut written.body.clone(), written.version).unwrap();
     let responses = request.topic_data.into_iter().map(|topic| {
-        let partitions =
-            topic.partition_data.iter().map(|data| PartitionProduceResponse::default().with_index(data.index).with_error_code(code));
+        let partitions = topic.partition_data.into_iter().map(|data| {
+            let (code, base_offset) = answer(&sent_batch(data.index, data.records.unwrap()));
+            let response = PartitionProduceResponse::default().with_index(data.index).with_error_code(code);
+            response.with_base_offset(base_offset).with_log_start_offset(log_start_offset)
+        });
         TopicProduceResponse::default().with_name(topic.name).with_partition_responses(partitions.collect())
     });
     response(written, &ProduceResponse::default().with_responses(responses.collect()))

@@ -5,4 +5,7 @@ mod leader_hints;
 mod metadata_rules;
 mod partition_choice;
 mod produce_rules;
+mod producer_id_rules;
 mod refresh_rules;
+mod sequence_rules;
+mod split_rules;
