@@ -7,13 +7,18 @@ KAFKA_TEST_VERSIONS ?= 3.9.2 4.0.2 4.3.0
 CONFORMANCE_FLAGS ?=
 PLAN ?= plans/rolling-restart.toml
 CARGO_TEST_FLAGS ?=
-CARGO_BENCH_FLAGS ?=
+# Where "make bench" writes, and what its paired runs and its many producers get beside their defaults, e.g. --rounds 1.
+BENCH_OUT ?= results/bench
+BENCH_PAIRED_FLAGS ?=
+BENCH_MANY_FLAGS ?=
 
 # A fresh shell may not have the toolchain on its path yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # On a build machine the lock file must be right as committed.
 LOCKED := $(if $(CI),--locked)
-CHAOS := $(or $(CARGO_TARGET_DIR),target)/release/chaos
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+CHAOS := $(TARGET)/release/chaos
+BENCH := $(TARGET)/release/examples/bench
 
 BASH_SCRIPTS := .ci/run scripts/setup images/kafka/build clients/java/build
 SH_SCRIPTS := clients/java/run $(addprefix images/kafka/root/, etc/kafka/docker/run \
@@ -42,8 +47,16 @@ build: ## the program, optimised
 	cargo build --release $(LOCKED)
 
 .PHONY: bench
-bench: ## the micro-benchmarks
-	cargo bench $(LOCKED) $(CARGO_BENCH_FLAGS)
+bench: setup ## all benchmarks, with other producers on a real cluster; rewrites results/bench (40 minutes)
+	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example bench
+	$(BENCH) about --command 'make bench' --out $(BENCH_OUT)
+	$(BENCH) paired --kafka $(KAFKA) --out $(BENCH_OUT) $(BENCH_PAIRED_FLAGS)
+	$(BENCH) many --kafka $(KAFKA) --out $(BENCH_OUT) $(BENCH_MANY_FLAGS)
+	rm -rf $(TARGET)/criterion
+	cargo bench $(LOCKED) --features librdkafka --bench snapshot_swap -- --out $(abspath $(BENCH_OUT))
+	cargo bench $(LOCKED) --features librdkafka --bench send_path --bench record_batch --bench metadata_merge --bench recorder
+	$(BENCH) micro --criterion $(TARGET)/criterion --out $(BENCH_OUT)
+	$(BENCH) page --out $(BENCH_OUT)
 
 .PHONY: conformance
 conformance: ## our producer against Java's and librdkafka, on real brokers: hours

@@ -18,14 +18,14 @@ pub(crate) fn nodes() -> Vec<(BrokerId, HostPort)> {
 
 /// A topic of so many partitions.
 pub(crate) fn topic_view(partitions: i32) -> TopicView {
-    let replicas: Arc<[BrokerId]> = nodes().iter().map(|(id, _)| *id).collect();
+    let replicas = || -> Arc<[BrokerId]> { (1..=3).map(BrokerId).collect() };
     let partition = |index: i32| PartitionView {
         index: PartitionIndex(index),
         error: None,
         named_leader: Some(BrokerId(index % 3 + 1)),
         epoch: Some(LeaderEpoch(0)),
-        replicas: Arc::clone(&replicas),
-        isr: Arc::clone(&replicas),
+        replicas: replicas(),
+        isr: replicas(),
         offline: Arc::from([]),
     };
     let available = (0..partitions).map(PartitionIndex).collect();
@@ -36,6 +36,12 @@ pub(crate) fn topic_view(partitions: i32) -> TopicView {
 pub(crate) fn snapshot(partitions: i32, version: u64) -> Snapshot {
     let topics: TopicMap = topic_sizes(partitions).map(|(name, size)| (name, Arc::new(topic_view(size)))).collect();
     Snapshot::new(UpdateVersion(version), nodes(), None, None, topics)
+}
+
+/// The same cluster in the next update: topics are shared, as they are between consecutive snapshots of a client.
+pub(crate) fn again(snapshot: &Snapshot, version: u64) -> Snapshot {
+    let topics = snapshot.topics().clone();
+    Snapshot::new(UpdateVersion(version), snapshot.nodes.clone(), snapshot.cluster_id.clone(), snapshot.controller, topics)
 }
 
 /// Names and sizes of topics that have so many partitions together.

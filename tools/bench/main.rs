@@ -3,23 +3,32 @@
 //! Each subject is measured in a process of its own, so that CPU time and memory are its alone: this program starts itself again as `native` and
 //! as `librdkafka` (a feature), and Kafka's `ProducerPerformance` in a container. Not part of the product; `make bench` is its caller.
 
+mod about;
 mod cluster;
 mod java;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;
 mod load;
+mod many;
 mod measured;
+mod micro;
 mod native;
+mod page;
 mod paired;
 mod stats;
 mod subject;
+mod svg;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::about::About;
 use crate::load::LoadArgs;
+use crate::many::ManyArgs;
 use crate::measured::Measured;
+use crate::micro::MicroArgs;
 use crate::paired::PairedArgs;
 
 /// Paired measurements of producers; `make bench` runs them all.
@@ -32,6 +41,25 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Notes where and of what figures are taken; to be run before the others
+    About {
+        /// The command that takes all figures
+        #[arg(long)]
+        command: String,
+        /// Folder of the results
+        #[arg(long, value_name = "DIR", default_value = "results/bench")]
+        out: PathBuf,
+    },
+    /// Gathers the figures that `cargo bench` has left; writes micro.csv
+    Micro(MicroArgs),
+    /// Many producers in one process, with `chaos run`; writes many.csv
+    Many(ManyArgs),
+    /// Makes the page from the files
+    Page {
+        /// Folder of the results
+        #[arg(long, value_name = "DIR", default_value = "results/bench")]
+        out: PathBuf,
+    },
     /// All subjects in turn on one cluster; writes producers.csv
     Paired(PairedArgs),
     /// This project's producer alone, as fast as it goes; prints one line of JSON
@@ -43,7 +71,11 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().command {
-        Command::Paired(args) => conduct(async { paired::run(&args, &mut std::io::stdout()).await.map(drop) }),
+        Command::About { command, out } => About::now(&command)?.write(&out),
+        Command::Micro(args) => micro::run(&args),
+        Command::Many(args) => conduct(async { many::run(&args, &mut std::io::stdout()).await }),
+        Command::Page { out } => page::write(&out),
+        Command::Paired(args) => conduct(async { paired::run(&args, &mut std::io::stdout()).await }),
         Command::Native(load) => print(&native::run(&load)?),
         #[cfg(feature = "librdkafka")]
         Command::Librdkafka(load) => print(&librdkafka::run(&load)?),

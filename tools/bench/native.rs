@@ -15,7 +15,7 @@ use crate::load::{LoadArgs, RECORDS_PER_LOOK, number};
 use crate::measured::{Latency, Measured, own_threads};
 
 /// Bursts between two turns for the other tasks of this thread, as in `chaos`.
-const BURSTS_PER_TURN: u64 = 4;
+const BURSTS_PER_TURN: u64 = 32;
 /// Longest wait for the first acknowledgement, and for the last.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Facts that may wait; nobody reads them here.

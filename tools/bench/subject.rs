@@ -22,12 +22,24 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
+    /// All, in the order of the page.
+    pub(crate) const ALL: [Self; 3] = [Self::Native, Self::Librdkafka, Self::Java];
+
     /// Its name in files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
             Self::Librdkafka => "librdkafka",
             Self::Java => "java",
+        }
+    }
+
+    /// Its name for people.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Native => "chaos",
+            Self::Librdkafka => "librdkafka",
+            Self::Java => "Java",
         }
     }
 }

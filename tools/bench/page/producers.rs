@@ -1,0 +1,105 @@
+//! The paired runs.
+
+use std::fs;
+use std::path::Path;
+
+use crate::page::bars::{Bar, Limit};
+use crate::page::{Section, ranged, rows, table, three_digits};
+use crate::paired::{FILE, Row, ratios};
+use crate::stats::Spread;
+use crate::subject::{Setting, Subject};
+use crate::svg;
+
+const PICTURE: &str = "producers.svg";
+const OTHERS: [Subject; 2] = [Subject::Librdkafka, Subject::Java];
+const MIB: f64 = 1_048_576.0;
+
+/// A figure of a row.
+type Figure = fn(&Row) -> Option<f64>;
+
+const RATE: Figure = |row| Some(row.records_per_second);
+const CPU: Figure = |row| row.cpu_seconds_per_million;
+
+/// The section, with its picture beside it.
+pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
+    let measured = rows::<Row>(folder, FILE)?.unwrap_or_default();
+    let mut text = String::from("## One producer as fast as it goes\n\n");
+    if measured.is_empty() {
+        text.push_str("Not measured.\n\n");
+        return Ok(Section { text, bars: bars(&measured) });
+    }
+    fs::write(folder.join(PICTURE), picture(&measured))?;
+    let (records, rounds) = (measured[0].records, measured.iter().map(|row| row.round).max().unwrap_or(0));
+    text.push_str(&format!(
+        "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas.\n\n![Records per second and CPU time of three \
+         producers]({PICTURE})\n\n"
+    ));
+    for setting in [Setting::Same, Setting::Defaults] {
+        text.push_str(&of_setting(&measured, setting));
+    }
+    Ok(Section { text, bars: bars(&measured) })
+}
+
+fn of_setting(measured: &[Row], setting: Setting) -> String {
+    let properties: Vec<_> = setting.properties().iter().map(|(name, value)| format!("`{name}={value}`")).collect();
+    let with = if properties.is_empty() { "each one's own defaults".to_owned() } else { properties.join(", ") };
+    let figures: [(&str, Figure); 6] = [
+        ("records/s", RATE),
+        ("CPU s per million", CPU),
+        ("peak memory MiB", |row| row.memory_bytes_max.map(|bytes| bytes as f64 / MIB)),
+        ("threads", |row| row.threads.map(|threads| threads as f64)),
+        ("latency p50 ms", |row| row.latency_p50_us.map(|us| us as f64 / 1e3)),
+        ("latency p99 ms", |row| row.latency_p99_us.map(|us| us as f64 / 1e3)),
+    ];
+    let of_subject = |subject: Subject| {
+        let version = measured.iter().find(|row| row.subject == subject.name()).map(|row| row.version.as_str());
+        let mut cells = vec![format!("{} {}", subject.title(), version.unwrap_or("not measured"))];
+        cells.extend(figures.iter().map(|(_, figure)| ranged(spread(measured, setting, subject, *figure), three_digits)));
+        cells
+    };
+    let mut columns = vec![""];
+    columns.extend(figures.iter().map(|(name, _)| *name));
+    let mut text = format!("With {with}:\n\n");
+    text.push_str(&table(&columns, &Subject::ALL.map(of_subject)));
+    let of_other = |other: Subject| {
+        let ratio = |figure| ranged(ratios(measured, setting, other, figure), three_digits);
+        vec![format!("chaos / {}", other.title()), ratio(RATE), ratio(CPU)]
+    };
+    text.push_str(&table(&["ratio, round by round", "records/s", "CPU per record"], &OTHERS.map(of_other)));
+    text
+}
+
+fn spread(measured: &[Row], setting: Setting, subject: Subject, figure: Figure) -> Option<Spread> {
+    Spread::of(measured.iter().filter(|row| row.setting == setting.name() && row.subject == subject.name()).filter_map(figure))
+}
+
+fn bars(measured: &[Row]) -> Vec<Bar> {
+    let ratio = |other, figure: Figure| ratios(measured, Setting::Same, other, figure).map(|spread| spread.median);
+    let bar = |what: &str, limit, measured| Bar { what: what.to_owned(), limit, unit: "x", measured };
+    vec![
+        bar("CPU per record, of librdkafka's", Limit::AtMost(0.7), ratio(Subject::Librdkafka, CPU)),
+        bar("records/s, of librdkafka's", Limit::AtLeast(1.0), ratio(Subject::Librdkafka, RATE)),
+        bar("CPU per record, of Java's", Limit::AtMost(0.1), ratio(Subject::Java, CPU)),
+    ]
+}
+
+fn picture(measured: &[Row]) -> String {
+    let panel = |setting: Setting, what: &str, figure: Figure| svg::Panel {
+        title: format!("{what}, {}", if setting == Setting::Same { "same settings" } else { "own defaults" }),
+        bars: Subject::ALL.iter().filter_map(|subject| bar(measured, setting, *subject, figure)).collect(),
+        is_logarithmic: false,
+    };
+    let settings = [Setting::Same, Setting::Defaults];
+    let panels: Vec<_> = settings
+        .iter()
+        .flat_map(|setting| [panel(*setting, "Records per second", RATE), panel(*setting, "CPU seconds per million records", CPU)])
+        .filter(|panel| !panel.bars.is_empty())
+        .collect();
+    svg::draw("Records per second and CPU time of three producers", &panels)
+}
+
+fn bar(measured: &[Row], setting: Setting, subject: Subject, figure: Figure) -> Option<svg::Bar> {
+    let spread = spread(measured, setting, subject, figure)?;
+    let is_ours = subject == Subject::Native;
+    Some(svg::Bar { label: subject.title().to_owned(), spread, text: three_digits(spread.median), is_ours })
+}

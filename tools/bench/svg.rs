@@ -1,0 +1,87 @@
+//! Pictures: panels of horizontal bars with their ranges, readable on white and on black.
+
+use std::fmt::Write;
+
+use crate::stats::Spread;
+
+const WIDTH: f64 = 760.0;
+const LABEL_WIDTH: f64 = 210.0;
+const VALUE_WIDTH: f64 = 110.0;
+const BAR_HEIGHT: f64 = 16.0;
+const STEP: f64 = 24.0;
+const TITLE_HEIGHT: f64 = 34.0;
+const GAP: f64 = 14.0;
+/// A grey with a contrast of 4 or more to white and to black alike.
+const TEXT: &str = "#7d8590";
+
+/// Some bars under one title.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    pub(crate) title: String,
+    pub(crate) bars: Vec<Bar>,
+    /// Bars grow with the logarithm; the shortest stands for a tenth of the least value.
+    pub(crate) is_logarithmic: bool,
+}
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub(crate) struct Bar {
+    pub(crate) label: String,
+    pub(crate) spread: Spread,
+    /// The value as it is written.
+    pub(crate) text: String,
+    pub(crate) is_ours: bool,
+}
+
+/// The picture of the panels, one below the other.
+pub(crate) fn draw(description: &str, panels: &[Panel]) -> String {
+    let height: f64 = panels.iter().map(|panel| TITLE_HEIGHT + STEP * panel.bars.len() as f64 + GAP).sum();
+    let mut svg = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        svg,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="13" fill="{TEXT}" role="img" aria-label="{}">"#,
+        escaped(description)
+    );
+    let mut top = 0.0;
+    for panel in panels {
+        let _ = writeln!(svg, r#"<text x="0" y="{:.1}" font-size="14" font-weight="600">{}</text>"#, top + 20.0, escaped(&panel.title));
+        top += TITLE_HEIGHT;
+        for bar in &panel.bars {
+            draw_bar(&mut svg, bar, top, |value| scaled(panel, value));
+            top += STEP;
+        }
+        top += GAP;
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn draw_bar(svg: &mut String, bar: &Bar, top: f64, scaled: impl Fn(f64) -> f64) {
+    let colour = if bar.is_ours { "#2f81f7" } else { "#8b949e" };
+    let (text_y, middle) = (top + 12.5, top + BAR_HEIGHT / 2.0);
+    let [min, end, max] = [bar.spread.min, bar.spread.median, bar.spread.max].map(|value| LABEL_WIDTH + scaled(value));
+    let _ = writeln!(svg, r#"<text x="{:.1}" y="{text_y:.1}" text-anchor="end">{}</text>"#, LABEL_WIDTH - 8.0, escaped(&bar.label));
+    let _ = writeln!(
+        svg,
+        r#"<rect x="{LABEL_WIDTH}" y="{top:.1}" width="{:.1}" height="{BAR_HEIGHT}" rx="2" fill="{colour}"/>"#,
+        end - LABEL_WIDTH
+    );
+    let _ = writeln!(svg, r#"<path d="M{min:.1} {middle:.1}H{max:.1}" stroke="{TEXT}" stroke-width="2"/>"#);
+    let _ = writeln!(svg, r#"<text x="{:.1}" y="{text_y:.1}">{}</text>"#, max.max(end) + 8.0, escaped(&bar.text));
+}
+
+/// Length of a value's bar.
+fn scaled(panel: &Panel, value: f64) -> f64 {
+    let room = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
+    let greatest = panel.bars.iter().map(|bar| bar.spread.max).fold(f64::MIN_POSITIVE, f64::max);
+    if !panel.is_logarithmic {
+        return room * value / greatest;
+    }
+    let least = panel.bars.iter().map(|bar| bar.spread.min).filter(|value| *value > 0.0).fold(greatest, f64::min) / 10.0;
+    room * (value.max(least) / least).ln() / (greatest / least).ln()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
