@@ -215,8 +215,10 @@ struct Told {
     /// Requests that no answer came to; only of clients that tell single requests.
     cut_off: BTreeMap<(String, usize), u64>,
     tells_requests: BTreeSet<String>,
-    /// By group and producer, of the one step that adds partitions.
-    first_use_ms: BTreeMap<(String, usize), f64>,
+    /// When each Metadata request ended, in the order of facts.
+    refreshed_us: BTreeMap<(String, usize), Vec<i64>>,
+    /// When a new partition was first used.
+    first_use_us: BTreeMap<(String, usize), i64>,
     growth: Option<Growth>,
 }
 
@@ -258,13 +260,16 @@ impl Told {
             Fact::MetadataRequest { group, producer, outcome } => {
                 self.tells_requests.insert(group.clone());
                 let is_cut_off = ["disconnected", "timed_out", "unanswered"].contains(&outcome.as_str());
+                self.refreshed_us.entry((group.clone(), producer)).or_default().push(line.time_us);
                 *self.cut_off.entry((group, producer)).or_default() += u64::from(is_cut_off);
             }
             Fact::PartitionFirstUsed { group, producer, topic, partition } => {
-                let Some(growth) = self.growth.as_ref().filter(|growth| growth.topic == topic && growth.from <= partition) else { return };
-                let after_ms = ((line.time_us - growth.since_us) as f64 / 1000.0).round();
-                let first = self.first_use_ms.entry((group, producer)).or_insert(after_ms);
-                *first = first.min(after_ms);
+                let is_new = |growth: &Growth| growth.topic == topic && growth.from <= partition;
+                if !self.growth.as_ref().is_some_and(is_new) {
+                    return;
+                }
+                let first = self.first_use_us.entry((group, producer)).or_insert(line.time_us);
+                *first = line.time_us.min(*first);
             }
             Fact::Other => {}
         }
@@ -281,14 +286,24 @@ impl Told {
         add(Metric::MetadataRequestsCutOff, "", each(&|key| if tells { cut_off(key).or(Some(0.0)) } else { None }));
         add(Metric::Failed, "", each(&|key| Some(self.totals.get(key)?.0.failed as f64)));
         add(Metric::Indeterminate, "", each(&|key| Some(self.totals.get(key)?.0.indeterminate as f64)));
-        if let Some(Growth { step, .. }) = &self.growth {
-            let first = |producer| self.first_use_ms.get(&(group.name.clone(), producer)).copied();
-            add(
-                Metric::FirstUse,
-                step,
-                producers(group).map(|producer| first(producer).map_or(Measured::Never, Measured::Number)).collect(),
-            );
+        if let Some(growth) = &self.growth {
+            let first = |producer| self.first_use(growth, &(group.name.clone(), producer), tells);
+            let (uses, after): (Vec<_>, Vec<_>) = producers(group).map(first).unzip();
+            add(Metric::FirstUse, &growth.step, uses);
+            add(Metric::FirstUseAfterRefresh, &growth.step, after);
         }
+    }
+
+    /// A producer's first use of a new partition, from the growth and from the first Metadata answer after it (or, if it was quicker than
+    /// the look from outside, from the last one before the use).
+    fn first_use(&self, growth: &Growth, key: &(String, usize), tells_requests: bool) -> (Measured, Measured) {
+        let Some(use_us) = self.first_use_us.get(key) else {
+            return (Measured::Never, if tells_requests { Measured::Never } else { Measured::Unknown });
+        };
+        let mut before = self.refreshed_us.get(key).map_or(&[][..], Vec::as_slice).iter().filter(|ended_us| *ended_us <= use_us);
+        let refresh_us = before.clone().find(|ended_us| **ended_us >= growth.since_us).or_else(|| before.next_back());
+        let ms = |from_us: i64| Measured::Number(((use_us - from_us) as f64 / 1000.0).round());
+        (ms(growth.since_us), refresh_us.map_or(Measured::Unknown, |refresh_us| ms(*refresh_us)))
     }
 }
 

@@ -9,9 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::rows::{FigureRow, Measured, Metric, Store};
 use crate::variant::{CONTROL, OURS, REFERENCE};
 
-/// Metrics that ours is held against Java's by; the others explain.
-pub(crate) const JUDGED: [Metric; 6] =
-    [Metric::MetadataRequests, Metric::Failed, Metric::Indeterminate, Metric::OutageLongest, Metric::OutageMean, Metric::FirstUse];
+/// Metrics that ours is held against Java's by.
+const JUDGED: [Metric; 6] = [
+    Metric::MetadataRequests,
+    Metric::Failed,
+    Metric::Indeterminate,
+    Metric::OutageLongest,
+    Metric::OutageMean,
+    Metric::FirstUseAfterRefresh,
+];
+/// Metrics that are only shown: the moment of a topic's growth within a client's period of refreshes says nothing of the client.
+const SHOWN: [Metric; 1] = [Metric::FirstUse];
 
 /// What was found of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +32,8 @@ pub(crate) enum Verdict {
     Above,
     /// Not measured on one side.
     Unknown,
+    /// Only shown.
+    NotJudged,
 }
 
 /// Median and range of some values; `never` counts as infinite.
@@ -91,7 +101,8 @@ pub(crate) struct Comparison {
 pub(crate) fn compare(store: &Store) -> Vec<Comparison> {
     let usable: BTreeSet<_> = store.runs.iter().filter(|run| run.unusable.is_empty()).map(crate::rows::RunRow::cell).collect();
     let mut subjects: BTreeMap<Subject, Vec<&FigureRow>> = BTreeMap::new();
-    for row in store.figures.iter().filter(|row| JUDGED.contains(&row.metric) && usable.contains(&crate::rows::cell_of(row))) {
+    let is_compared = |metric| JUDGED.contains(metric) || SHOWN.contains(metric);
+    for row in store.figures.iter().filter(|row| is_compared(&row.metric) && usable.contains(&crate::rows::cell_of(row))) {
         let subject = Subject {
             plan: row.plan.clone(),
             kafka: row.kafka.clone(),
@@ -123,8 +134,15 @@ fn comparison(subject: Subject, rows: &[&FigureRow]) -> Comparison {
         }
     }
     let clients = by_client.into_iter().filter_map(|(client, values)| Some((client, Range::of(&values)?))).collect();
-    let (ours, spread) = (Range::of(&ours), most_of(pairs));
-    Comparison { subject, clients, ours, control: Range::of(&control), spread, verdict: verdict(ours, spread) }
+    let ours = Range::of(&ours);
+    let spread = most_of(pairs).map(|spread| spread.max(least_spread(subject.metric)));
+    let verdict = if JUDGED.contains(&subject.metric) { verdict(ours, spread) } else { Verdict::NotJudged };
+    Comparison { subject, clients, ours, control: Range::of(&control), spread, verdict }
+}
+
+/// What no client can be blamed for: one more or one less of a periodic event fits into the same time.
+fn least_spread(metric: Metric) -> f64 {
+    if metric == Metric::MetadataRequests { 1.0 } else { 0.0 }
 }
 
 fn verdict(ours: Option<Range>, spread: Option<f64>) -> Verdict {

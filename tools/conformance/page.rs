@@ -22,7 +22,7 @@ const COLUMNS: [(&str, &[Metric]); 4] = [
     ("Metadata requests", &[Metric::MetadataRequests]),
     ("outages", &[Metric::OutageLongest, Metric::OutageMean]),
     ("failed, indeterminate", &[Metric::Failed, Metric::Indeterminate]),
-    ("first use", &[Metric::FirstUse]),
+    ("first use", &[Metric::FirstUseAfterRefresh]),
 ];
 
 /// What the pages are made from.
@@ -59,7 +59,7 @@ impl Found<'_> {
         let is_bad = |metric| matches!(metric, Metric::Failed | Metric::Indeterminate);
         page += &self.clients_table(|comparison| is_bad(comparison.subject.metric) && is_ever_above_zero(comparison));
         page += "\n## First use of a new partition, ms after it was there\n\n";
-        page += &self.clients_table(|comparison| comparison.subject.metric == Metric::FirstUse);
+        page += &self.clients_table(|comparison| matches!(comparison.subject.metric, Metric::FirstUse | Metric::FirstUseAfterRefresh));
         page += "\n## Both counts of Metadata requests\n\n";
         page += "The client's own against the brokers': equal where no node is taken away, else brokers ≤ own ≤ brokers + cut off.\n\n";
         page += &self.identities();
@@ -91,7 +91,7 @@ impl Found<'_> {
         let count = |wanted: fn(Verdict) -> bool| self.comparisons.iter().filter(|comparison| wanted(comparison.verdict)).count();
         let outside = count(is_outside);
         let unknown = count(|verdict| verdict == Verdict::Unknown);
-        let within = self.comparisons.len() - outside - unknown;
+        let within = count(|verdict| verdict == Verdict::Within);
         let of_ours = self.counts.iter().filter(|counts| counts.client == OURS);
         let (good, bad) = of_ours.fold((0, 0), |(good, bad), counts| match counts.agree {
             Some(true) => (good + 1, bad),
@@ -100,7 +100,7 @@ impl Found<'_> {
         format!(
             "**{within} of {} comparisons are within Java's own spread, {outside} are outside, {unknown} are unknown. Our count of Metadata \
              requests agrees with the brokers' in {good} of {} runs.**\n\n",
-            self.comparisons.len(),
+            within + outside + unknown,
             good + bad,
         )
     }
@@ -284,6 +284,7 @@ fn detail(comparison: &Comparison) -> String {
         Verdict::Below => "below",
         Verdict::Above => "above",
         Verdict::Unknown => "unknown",
+        Verdict::NotJudged => "only shown",
     };
     format!(
         "| {} | {} | {} | {} |{clients} {} | {} | {} | {verdict} |\n",

@@ -100,6 +100,8 @@ pub(crate) enum Metric {
     OutageMean,
     /// From a topic's growth to the first record acknowledged on a new partition, in milliseconds.
     FirstUse,
+    /// The same from the first Metadata answer after the growth: free of where in its period a client was when the topic grew.
+    FirstUseAfterRefresh,
 }
 
 impl Metric {
@@ -114,6 +116,7 @@ impl Metric {
             Self::OutageLongest => "longest outage, ms",
             Self::OutageMean => "mean outage, ms",
             Self::FirstUse => "first use of a new partition, ms",
+            Self::FirstUseAfterRefresh => "first use after the refresh, ms",
         }
     }
 }

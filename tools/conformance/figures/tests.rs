@@ -36,6 +36,8 @@ node,client,request,count
 const FACTS: &str = r#"{"time_us":-5,"worker":0,"fact":"run_started","run_id":"x"}
 {"time_us":10,"worker":0,"fact":"metadata_request","group":"native-g","producer":0,"outcome":"updated"}
 {"time_us":20,"worker":0,"fact":"metadata_request","group":"native-g","producer":0,"outcome":"disconnected"}
+{"time_us":10100000,"worker":0,"fact":"metadata_request","group":"native-g","producer":0,"outcome":"updated"}
+{"time_us":12100000,"worker":0,"fact":"metadata_request","group":"native-g","producer":0,"outcome":"updated"}
 {"time_us":500000,"worker":0,"fact":"partition_first_used","group":"native-g","producer":0,"topic":"orders","partition":1,"due_us":0}
 {"time_us":12200400,"worker":0,"fact":"partition_first_used","group":"native-g","producer":0,"topic":"orders","partition":3,"due_us":0}
 {"time_us":13200400,"worker":0,"fact":"partition_first_used","group":"native-g","producer":0,"topic":"orders","partition":2,"due_us":0}
@@ -82,6 +84,7 @@ fn each_figure_comes_from_its_file() {
             "native Failed [] 1",
             "native Indeterminate [] 1",
             "native FirstUse [3 add-partitions orders (to 4)] 2000",
+            "native FirstUseAfterRefresh [3 add-partitions orders (to 4)] 100",
             "native OutageLongest [1 kill 2] 8000",
             "native OutageMean [1 kill 2] 4000",
             // The first partition's outage had begun before the start: it is no effect of it.
@@ -93,6 +96,7 @@ fn each_figure_comes_from_its_file() {
             "java Failed [] 0",
             "java Indeterminate [] 0",
             "java FirstUse [3 add-partitions orders (to 4)] never",
+            "java FirstUseAfterRefresh [3 add-partitions orders (to 4)] unknown",
             "java OutageLongest [1 kill 2] 0",
             "java OutageMean [1 kill 2] 0",
         ]

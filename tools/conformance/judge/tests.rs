@@ -65,6 +65,30 @@ fn ours_is_judged_against_what_java_differs_from_itself() {
 }
 
 #[test]
+fn one_periodic_request_more_or_less_is_no_difference() {
+    let verdict = |ours: &str| {
+        let figures =
+            [(OURS, ours), (REFERENCE, "8 8"), (CONTROL, "8")].map(|(client, values)| figure(1, client, Metric::MetadataRequests, values));
+        let mut store = Store::default();
+        store.put(run(1, "", false), figures.to_vec());
+        compare(&store)[0].verdict
+    };
+    assert_eq!(
+        [verdict("7"), verdict("9"), verdict("10"), verdict("6")],
+        [Verdict::Within, Verdict::Within, Verdict::Above, Verdict::Below]
+    );
+}
+
+#[test]
+fn when_a_topic_grows_within_a_clients_period_is_shown_but_not_judged() {
+    let figures =
+        [(OURS, "5000"), (REFERENCE, "100"), (CONTROL, "100")].map(|(client, values)| figure(1, client, Metric::FirstUse, values));
+    let mut store = Store::default();
+    store.put(run(1, "", false), figures.to_vec());
+    assert_eq!(compare(&store)[0].verdict, Verdict::NotJudged);
+}
+
+#[test]
 fn differences_are_told_with_javas_own() {
     let found = compared(&[["10 12", "9", "11"], ["21 23", "20", "19"]]);
     assert_eq!(found.clients[OURS], Range { median: 16.5, min: 10.0, max: 23.0, count: 4 });

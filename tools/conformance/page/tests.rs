@@ -20,16 +20,18 @@ growth,4.3.0,1,librdkafka,quick,metadata-requests-cut-off,,unknown unknown
 growth,4.3.0,1,java,quick,metadata-requests,,9 10
 growth,4.3.0,1,java,quick,metadata-requests-own,,unknown unknown
 growth,4.3.0,1,java-b,quick,metadata-requests,,9 9
-growth,4.3.0,1,native,quick,first-use,1 add-partitions orders 3 -> 6,9000 9100
-growth,4.3.0,1,java,quick,first-use,1 add-partitions orders 3 -> 6,4000 4100
-growth,4.3.0,1,java-b,quick,first-use,1 add-partitions orders 3 -> 6,4050 4200
+growth,4.3.0,1,native,quick,first-use-after-refresh,1 add-partitions orders (to 6),9000 9100
+growth,4.3.0,1,java,quick,first-use-after-refresh,1 add-partitions orders (to 6),4000 4100
+growth,4.3.0,1,java-b,quick,first-use-after-refresh,1 add-partitions orders (to 6),4050 4200
 growth,4.3.0,2,native,quick,metadata-requests,,9 9
+growth,4.3.0,2,native,quick,first-use,1 add-partitions orders (to 6),4900 never
+growth,4.3.0,2,native,quick,failed,,0 0
 growth,4.3.0,2,native,quick,metadata-requests-own,,9 10
 growth,4.3.0,2,java,quick,metadata-requests,,9 9
 growth,4.3.0,2,java-b,quick,metadata-requests,,9 9
 ";
 
-const NOTES: &str = "plan,metric,note\ngrowth,first-use,Because.\n";
+const NOTES: &str = "plan,metric,note\ngrowth,first-use-after-refresh,Because.\n";
 
 /// The tables as files in a folder, as a committed measurement has them.
 fn store() -> Store {
