@@ -41,8 +41,8 @@ impl Requests {
                 let group = entry(&mut self.groups, group);
                 *entry(group.seen.entry(*producer).or_default(), reason) += 1;
                 *entry(&mut group.by_outcome, outcome) += 1;
-                group.request_bytes += request_bytes;
-                group.response_bytes += response_bytes;
+                group.request_bytes += request_bytes.unwrap_or(0);
+                group.response_bytes += response_bytes.unwrap_or(0);
             }
             Fact::ProducerTotals { group, producer, metadata_requests, .. } => {
                 entry(&mut self.groups, group).told.insert(*producer, metadata_requests.clone());

@@ -26,6 +26,8 @@ pub const ROLES: &str = "io.kafka-chaos.roles";
 pub const CLIENT_PORT: &str = "io.kafka-chaos.client-port";
 /// Port of 127.0.0.1 for the controller's listener, on containers of controllers.
 pub const CONTROLLER_PORT: &str = "io.kafka-chaos.controller-port";
+/// The producer group whose clients run in the container.
+pub const CLIENTS_OF: &str = "io.kafka-chaos.clients-of";
 /// All ports of 127.0.0.1 that the container needs, joined by commas.
 pub const PORTS: &str = "io.kafka-chaos.ports";
 /// Kafka's version.
@@ -97,6 +99,12 @@ impl RunId {
         format!("chaos-{self}-{node}")
     }
 
+    /// Name of the container that a producer group's clients run in.
+    #[must_use]
+    pub fn clients_name(&self, group: &str) -> String {
+        format!("chaos-{self}-clients-{group}")
+    }
+
     /// Name of the container that holds a node's address.
     #[must_use]
     pub fn anchor_name(&self, node: BrokerId) -> String {
@@ -153,7 +161,7 @@ pub(crate) fn owner_of(labels: &HashMap<String, String>) -> Option<Owner> {
 }
 
 /// Bytes in hexadecimal.
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

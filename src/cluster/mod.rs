@@ -7,6 +7,7 @@
 //!    |                                     \-> kafka::admin
 //!    |-> properties, ports, image, labels, owner      what is made, and how it is found again
 //!    |-> remove <- janitor                            the end: orderly, by last resort, or at the next start
+//!    |-> guest                                        a container of clients beside the nodes
 //!    \-> daemon, inventory                            the engine, and what of ours it holds
 //! ```
 
@@ -15,9 +16,11 @@ pub mod docker;
 mod error;
 #[cfg(test)]
 mod fake;
+pub mod guest;
 pub mod image;
 pub mod inventory;
 pub mod janitor;
+pub mod java_image;
 pub mod labels;
 pub mod owner;
 pub mod ports;
@@ -28,6 +31,7 @@ pub mod remove;
 
 pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
 pub use error::ClusterError;
+pub use guest::GuestHost;
 pub use labels::RunId;
 pub use progress::{Progress, ProgressFn};
 

@@ -5,6 +5,7 @@
 
 pub mod generator;
 mod group;
+pub mod java;
 pub mod native;
 pub mod recorder;
 pub mod registry;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use crate::clock::{Clock, Moment};
+use crate::cluster::{ClusterError, GuestHost};
 use crate::engine::generator::Generator;
 use crate::ids::HostPort;
 use crate::plan::model::ProducerGroup;
@@ -44,6 +46,21 @@ pub struct EngineContext {
     pub generator: Arc<Generator>,
 }
 
+/// What an engine may use before the load's start is settled.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The run's clock.
+    pub clock: Clock,
+    /// Listeners of the cluster for clients; a group may have its own list instead.
+    pub bootstrap: Vec<HostPort>,
+    /// The plan's seed.
+    pub seed: u64,
+    /// The cluster's version of Kafka.
+    pub kafka: String,
+    /// Where containers of clients are made.
+    pub guests: GuestHost,
+}
+
 /// A kind of client that can make a group's load.
 pub trait Engine: Debug + Send + Sync {
     /// Checks a group's configuration without starting anything. `Ok` holds remarks for the reader: configured keys without effect.
@@ -54,6 +71,15 @@ pub trait Engine: Debug + Send + Sync {
 
     /// Version of the client, for the run's file; `None`: it is this project's own.
     fn version(&self) -> Option<String>;
+
+    /// Does for a group what takes its time, before the load's start is settled. Nothing is sent yet. May be dropped half-way.
+    ///
+    /// # Errors
+    /// The client refuses the group, or the environment lacks something.
+    fn prepare<'a>(&'a self, group: &'a ProducerGroup, stage: &'a Stage) -> BoxFuture<'a, Result<(), EngineError>> {
+        let _ = (group, stage);
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Starts a group: it sends from `context.load_start + active.from` on, until `active.until` or [`GroupHandle::stop_sending`]. To be
     /// called inside a tokio runtime, in which the group lives.
@@ -73,6 +99,11 @@ pub trait GroupHandle: Debug + Send + Sync {
     /// Waits, at most `drain`, until all due records are handed over and their outcomes are known; then closes every client and tells
     /// what is left to tell (open gaps, runs of acknowledgements, totals). Implies `stop_sending(now)`.
     fn finish(self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()>;
+
+    /// Resolves if the group can go on no longer and its figures are worth nothing, also while it finishes. To be asked once.
+    fn failed(&self) -> BoxFuture<'static, EngineError> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// Why a group could not be started. Always the plan's fault (exit code 2) unless a variant says otherwise.
@@ -95,4 +126,40 @@ pub enum EngineError {
         /// Why, and what to do.
         hint: &'static str,
     },
+    /// The image of the clients' program is not here, or from other sources. The environment's fault (exit code 3).
+    #[error("producers `{group}`: the image {image} of the Java program {state}; build it with: {mend}")]
+    ImageMissing {
+        /// The group's name.
+        group: String,
+        /// The image.
+        image: String,
+        /// What is wrong with it, as it reads after its name.
+        state: &'static str,
+        /// The command that mends it.
+        mend: String,
+    },
+    /// The container engine. Its fault, or the environment's (exit code 3).
+    #[error("producers `{group}`: {source}")]
+    Container {
+        /// The group's name.
+        group: String,
+        /// What it said.
+        source: ClusterError,
+    },
+    /// The process of a group's clients has failed. The environment's fault (exit code 3).
+    #[error("producers `{group}`: {source}")]
+    Process {
+        /// The group's name.
+        group: String,
+        /// How.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl EngineError {
+    /// Whether the plan is at fault, as opposed to the environment (exit codes 2 and 3).
+    #[must_use]
+    pub fn is_plan_fault(&self) -> bool {
+        matches!(self, Self::Config { .. })
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::java::JavaEngine;
 use crate::engine::native::NativeEngine;
 use crate::engine::{Engine, EngineError};
 use crate::plan::model::EngineKind;
@@ -17,9 +18,7 @@ pub fn engine(kind: EngineKind) -> Result<Arc<dyn Engine>, EngineError> {
             engine: kind.name(),
             hint: "this chaos was built without librdkafka: cargo build --release --features librdkafka",
         }),
-        EngineKind::Java => {
-            Err(EngineError::NotAvailable { engine: kind.name(), hint: "this chaos has no Java engine: choose native or librdkafka" })
-        }
+        EngineKind::Java => Ok(Arc::new(JavaEngine::default())),
     }
 }
 
@@ -29,8 +28,8 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_not_there_says_what_to_do() {
-        assert!(engine(EngineKind::Native).is_ok());
-        let error = engine(EngineKind::Java).unwrap_err().to_string();
-        assert_eq!(error, "engine `java` is not available: this chaos has no Java engine: choose native or librdkafka");
+        assert!(engine(EngineKind::Native).is_ok() && engine(EngineKind::Java).is_ok());
+        let error = engine(EngineKind::Librdkafka).unwrap_err().to_string();
+        assert!(error.starts_with("engine `librdkafka` is not available: ") && error.contains("--features librdkafka"), "{error}");
     }
 }

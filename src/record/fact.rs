@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
 use crate::record::broker::BrokerSecond;
+pub use crate::record::process::{ClientProcess, GeneratorSecond};
 
 /// A fact with its time and the process that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,18 +125,19 @@ pub enum Fact {
         group: String,
         /// The producer.
         producer: ProducerIndex,
-        /// What made it necessary: `start`, `new_topic`, `age`, `disconnect`, `produce_error`, `metadata_error`, `no_leader`, `rebootstrap`.
+        /// What made it necessary: `start`, `new_topic`, `age`, `disconnect`, `produce_error`, `metadata_error`, `no_leader`, `rebootstrap`;
+        /// [`UNKNOWN_REASON`] of a client that does not say.
         reason: String,
         /// The error code behind `produce_error` and `metadata_error`.
         code: Option<i16>,
-        /// All topics of interest, or only new ones.
-        full: bool,
-        /// How many topics it named.
-        topics: u32,
-        /// Bytes sent.
-        request_bytes: u64,
-        /// Bytes received; 0 without an answer.
-        response_bytes: u64,
+        /// All topics of interest, or only new ones; `None`: the client does not tell.
+        full: Option<bool>,
+        /// How many topics it named; `None`: the client does not tell.
+        topics: Option<u32>,
+        /// Bytes sent; `None`: the client does not tell.
+        request_bytes: Option<u64>,
+        /// Bytes received, 0 without an answer; `None`: the client does not tell.
+        response_bytes: Option<u64>,
         /// From hand-over to answer or loss.
         round_trip_us: u64,
         /// Which node was asked; negative for a bootstrap address.
@@ -321,6 +323,8 @@ pub enum Fact {
     },
     /// The load generator's own health in one second.
     Generator(Box<GeneratorSecond>),
+    /// What the process of a group's foreign clients has used.
+    ClientProcess(Box<ClientProcess>),
     /// What was seen of one node in one second.
     Broker(Box<BrokerSecond>),
     /// Facts that did not fit into the stream's bound.
@@ -474,22 +478,4 @@ pub struct GroupSecond {
     pub histogram_max_us: BTreeMap<String, u64>,
     /// Values above the histograms' bound (they are counted here and recorded as the bound).
     pub out_of_range: u64,
-}
-
-/// The load generator's own health in one second.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GeneratorSecond {
-    /// Which second, as in [`GroupSecond`].
-    pub second: i64,
-    /// Lateness of sends (hand-over minus due, for sends that did not wait behind a blocked one), V2-deflate, base64, microseconds.
-    pub lateness: Option<String>,
-    /// Its exact greatest value, in microseconds; 0 without any.
-    #[serde(default)]
-    pub lateness_max_us: u64,
-    /// CPU time of this process so far, in microseconds.
-    pub cpu_us_total: u64,
-    /// Resident memory, in bytes.
-    pub rss_bytes: u64,
-    /// Threads.
-    pub threads: u64,
 }

@@ -13,6 +13,7 @@ pub mod fact;
 pub mod files;
 pub mod folder;
 pub mod histogram;
+pub mod process;
 pub mod read;
 pub mod sink;
 pub mod step;

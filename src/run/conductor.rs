@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::try_join_all;
 
 use super::intake::{Intake, Taken};
 use super::load::{GroupWithEngine, Load};
@@ -23,8 +24,8 @@ use super::{RunError, brokers, requests, started, topics};
 use crate::analyze::expectation_fact;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, SavedLog, UpOptions};
-use crate::engine::EngineContext;
 use crate::engine::generator::Generator;
+use crate::engine::{EngineContext, Stage};
 use crate::fault::{Guards, StepRunner};
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;
@@ -181,6 +182,10 @@ impl Run<'_> {
             Some(made) => made?,
             None => return self.nothing_measured(Some(cluster)).await,
         }
+        match self.unless_stopped(self.prepare(cluster)).await {
+            Some(prepared) => prepared?,
+            None => return self.nothing_measured(Some(cluster)).await,
+        }
         let load_start = self.clock.now() + LOAD_LEAD;
         let plan = &self.request.plan;
         let phases = Phases::start(plan.phases, !plan.steps.is_empty(), load_start);
@@ -201,6 +206,21 @@ impl Run<'_> {
             topics::delete_left_over(&admin, cluster.nodes(), plan, self.clock).await?;
         }
         topics::create(&admin, cluster.nodes(), &plan.topics, self.clock).await
+    }
+
+    /// Makes ready what groups need before the load's start is settled.
+    async fn prepare(&self, cluster: &DockerCluster) -> Result<(), RunError> {
+        let plan = &self.request.plan;
+        self.screen.stage("making producers ready");
+        let stage = Stage {
+            clock: self.clock.clone(),
+            bootstrap: cluster.bootstrap(),
+            seed: plan.seed,
+            kafka: plan.cluster.kafka.clone(),
+            guests: cluster.guest_host(),
+        };
+        try_join_all(self.groups.iter().map(|(group, engine)| engine.prepare(group, &stage))).await?;
+        Ok(())
     }
 
     async fn load(&self, cluster: &Arc<DockerCluster>, load_start: Moment, phases: Phases, facts: FactSink) -> Result<(), RunError> {

@@ -15,7 +15,7 @@ pub enum RunError {
     /// The cluster could not be started, used or removed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// A group could not be started with its configuration: the plan's fault.
+    /// A group could not be started, or has failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The plan's topics could not be made.
@@ -46,7 +46,7 @@ impl RunError {
     pub fn is_request_fault(&self) -> bool {
         match self {
             Self::Cluster(error) => error.is_request_fault(),
-            Self::Engine(error) => !matches!(error, EngineError::NotAvailable { .. }),
+            Self::Engine(error) => error.is_plan_fault(),
             Self::Record(RecordError::FolderInUse { .. }) => true,
             _ => false,
         }

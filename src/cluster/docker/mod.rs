@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, Leash};
-use super::{Cluster, ClusterError, Node, NodeState, NodeUsage, RunId};
+use super::{Cluster, ClusterError, GuestHost, Node, NodeState, NodeUsage, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
@@ -62,6 +62,12 @@ impl DockerCluster {
     #[must_use]
     pub fn daemon(&self) -> &Daemon {
         &self.daemon
+    }
+
+    /// Where containers of clients can be made that belong to this run.
+    #[must_use]
+    pub fn guest_host(&self) -> GuestHost {
+        GuestHost::new(self.daemon.clone(), self.run.clone())
     }
 
     /// Whether [`Self::down`] leaves it.

@@ -25,15 +25,15 @@ const STALLED: Duration = Duration::from_millis(500);
 /// Observes one client, for all its senders.
 #[derive(Debug)]
 pub struct ClientRecorder {
-    group: Arc<GroupRecorder>,
+    pub(super) group: Arc<GroupRecorder>,
     /// The client's senders are the producers from this one on; what cannot be told apart between them counts for the first.
-    first: ProducerIndex,
-    state: Mutex<State>,
+    pub(super) first: ProducerIndex,
+    pub(super) state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct State {
-    life: Life,
+pub(super) struct State {
+    pub(super) life: Life,
     senders: Box<[SenderState]>,
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::engine::recorder::errors::{BatchErrorKey, batch_error};
 use crate::engine::recorder::figures::{REASONS, Series, by_reason, reason_index};
+use crate::engine::recorder::foreign::ForeignRequest;
 use crate::engine::recorder::{GroupRecorder, lock};
 use crate::ids::{BrokerId, ProducerIndex, UpdateVersion};
 use crate::kafka::event::{BlockedOn, ClientEvent, DisconnectCause, MetadataOutcome, UpdateReason};
@@ -20,11 +21,13 @@ pub(crate) struct Life {
     ready: Option<Moment>,
     metadata: Option<Moment>,
     acknowledged: bool,
-    metadata_requests: [u64; REASONS.len()],
+    pub(super) metadata_requests: [u64; REASONS.len()],
     request: Option<Request>,
+    /// The same of a client that says no more of it than [`ForeignRequest`] holds.
+    pub(super) foreign_request: Option<ForeignRequest>,
     /// Reason of the request whose answer came last.
     last_reason: Option<UpdateReason>,
-    update_version: UpdateVersion,
+    pub(super) update_version: UpdateVersion,
     blocked_metadata: Duration,
     blocked_memory: Duration,
 }
@@ -51,6 +54,7 @@ impl Life {
             acknowledged: false,
             metadata_requests: [0; REASONS.len()],
             request: None,
+            foreign_request: None,
             last_reason: None,
             update_version: UpdateVersion(0),
             blocked_metadata: Duration::ZERO,
@@ -160,6 +164,9 @@ impl Life {
 
     /// The Metadata request that has not been answered by the end of the run.
     pub(crate) fn unanswered(&mut self, at: Moment, group: &GroupRecorder, producer: ProducerIndex) -> Option<Fact> {
+        if let Some(request) = self.foreign_request.take() {
+            return Some(request.fact(at, group, producer, self.update_version, "unanswered"));
+        }
         let request = self.request.take()?;
         let took = at.since(request.sent_at);
         Some(request_fact(group, producer, request, 0, took, self.update_version, "unanswered"))
@@ -256,10 +263,10 @@ fn request_fact(
         producer,
         reason: REASONS[index].to_owned(),
         code,
-        full: request.full,
-        topics: u32::try_from(request.topics).unwrap_or(u32::MAX),
-        request_bytes: request.request_bytes as u64,
-        response_bytes: response_bytes as u64,
+        full: Some(request.full),
+        topics: Some(u32::try_from(request.topics).unwrap_or(u32::MAX)),
+        request_bytes: Some(request.request_bytes as u64),
+        response_bytes: Some(response_bytes as u64),
         round_trip_us: micros(round_trip),
         node: request.node,
         update_version,
@@ -267,11 +274,11 @@ fn request_fact(
     }
 }
 
-fn micros(span: Duration) -> u64 {
+pub(super) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn outcome_name(outcome: MetadataOutcome) -> &'static str {
+pub(super) fn outcome_name(outcome: MetadataOutcome) -> &'static str {
     match outcome {
         MetadataOutcome::Updated => "updated",
         MetadataOutcome::Empty => "empty",

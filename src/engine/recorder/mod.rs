@@ -10,6 +10,7 @@
 pub(crate) mod client;
 pub(crate) mod errors;
 pub(crate) mod figures;
+pub(crate) mod foreign;
 pub(crate) mod life;
 pub mod mark;
 pub(crate) mod pair;
@@ -124,6 +125,11 @@ impl SenderProgress {
     pub(crate) fn hand_over(&self) {
         // One writer: no read-modify-write needed.
         self.sent.store(self.sent.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// So many records were handed over, as a client in another process tells.
+    pub(crate) fn set_sent(&self, records: u64) {
+        self.sent.store(records, Ordering::Release);
     }
 
     /// Records handed over so far.

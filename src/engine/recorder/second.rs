@@ -85,12 +85,17 @@ impl SecondTeller {
 
     /// Tells what happened since the last call as the figures of `second`, which ended at `at`. No record is due at or after `end`.
     pub(crate) fn tell(&mut self, at: Moment, second: i64, end: Moment, clock: &Clock, clients: &[SeenClient]) {
+        self.tell_as_of(|| clock.now(), at, second, end, clients);
+    }
+
+    /// The same, for a client in another process: `now`, asked once what was sent is known, is until when it has told everything.
+    pub(crate) fn tell_as_of(&mut self, now: impl FnOnce() -> Moment, at: Moment, second: i64, end: Moment, clients: &[SeenClient]) {
         let mut told = GroupSecond { group: self.group.name.clone(), second, ..GroupSecond::default() };
         self.group.shards.take_into(&mut self.sum, &mut self.spare);
         self.sum.put_into(&mut told, self.group.tells);
         self.sum.reset();
         let sent: u64 = self.senders.iter().map(|sender| sender.sent()).sum();
-        let now = clock.now();
+        let now = now();
         let due = self.count_due(now, end);
         let Totals { ok, failed, indeterminate, .. } = told.counts;
         told.counts.sent = sent - self.told.sent;

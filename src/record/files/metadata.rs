@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::append::CsvFile;
-use super::millis;
+use super::{cell, millis};
 use crate::record::error::Result;
 use crate::record::fact::{Fact, Stamped};
 
@@ -93,10 +93,10 @@ impl MetadataFile {
             group.clone(),
             producer.0.to_string(),
             reason.clone(),
-            full.to_string(),
-            topics.to_string(),
-            request_bytes.to_string(),
-            response_bytes.to_string(),
+            cell(*full),
+            cell(*topics),
+            cell(*request_bytes),
+            cell(*response_bytes),
             round_trip_us.to_string(),
             node.to_string(),
             update_version.0.to_string(),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::{BoxFuture, join_all, select_all};
 use tokio::time::{sleep_until, timeout};
 
 use super::RunError;
 use super::phases::{DRAIN_MAX, Input, Phases};
 use super::stop::Stop;
 use crate::clock::{Clock, Moment};
-use crate::engine::{Engine, EngineContext, GroupHandle};
+use crate::engine::{Engine, EngineContext, EngineError, GroupHandle};
 use crate::plan::model::ProducerGroup;
 use crate::record::fact::{Fact, Phase};
 use crate::record::sink::FactSink;
@@ -47,18 +47,24 @@ impl Load<'_> {
     /// Runs until the load is over or the run is to stop. `steps` is started when their phase begins, and dropped if the run ends first.
     ///
     /// # Errors
-    /// A group could not be started. The groups before it are ended.
+    /// A group could not be started, or has failed. The other groups are ended.
     pub(super) async fn run(mut self, steps: impl Future<Output = ()>) -> Result<(), RunError> {
         let mut handles = self.start_groups().await?;
+        let mut failed = first_failure(&handles);
         self.tell(self.phases.phase());
         let mut steps = std::pin::pin!(steps);
         let mut drain: BoxFuture<'_, ()> = std::future::pending().boxed();
+        let mut failure = None;
         loop {
             let in_steps = self.phases.phase() == Phase::Steps;
             let until = self.phases.until();
             let input = tokio::select! {
                 biased;
                 () = self.stop.requested() => Input::Stop,
+                error = &mut failed => {
+                    failure = Some(error);
+                    Input::Stop
+                }
                 () = &mut drain => Input::Settled,
                 () = &mut steps, if in_steps => Input::StepsOver,
                 () = at(self.clock, until) => Input::Tick,
@@ -76,16 +82,17 @@ impl Load<'_> {
         let bound = if !handles.is_empty() {
             drain = finish(handles, Duration::ZERO);
             CLOSE_MAX
-        } else if self.stop.cause().is_some() {
+        } else if self.stop.cause().is_some() || failure.is_some() {
             DRAIN_CUT_MAX
         } else {
-            return Ok(());
+            // A group may fail in its last moments; its figures are worth nothing then either.
+            return failed.now_or_never().map_or(Ok(()), |error| Err(error.into()));
         };
         tokio::select! {
             _ = timeout(bound, drain) => {}
             () = self.stop.hurried() => {}
         }
-        Ok(())
+        failure.map_or(Ok(()), |error| Err(error.into()))
     }
 
     async fn start_groups(&self) -> Result<Vec<Box<dyn GroupHandle>>, RunError> {
@@ -109,6 +116,14 @@ impl Load<'_> {
             self.screen.phase(name_of(phase), length);
         }
     }
+}
+
+/// The first group's failure; never, if all go on and end well.
+fn first_failure(handles: &[Box<dyn GroupHandle>]) -> BoxFuture<'static, EngineError> {
+    if handles.is_empty() {
+        return std::future::pending().boxed();
+    }
+    select_all(handles.iter().map(|handle| handle.failed())).map(|(error, _, _)| error).boxed()
 }
 
 /// Sleeps until a moment; for ever if there is none.

@@ -59,11 +59,9 @@ final class Reporter implements Runnable {
             tellRecords(client.outcomes.take());
         }
         Json json = new Json();
-        group.errors.tell(json);
-        tellMetadata(json);
+        tellWhatCameBefore(json);
         group.waits.tell(json);
         group.lateness.tell(json);
-        tellSent(json);
         long untold = group.untold.getAndSet(0);
         if (untold > 0) {
             json.name("untold").number(untold);
@@ -87,9 +85,7 @@ final class Reporter implements Runnable {
         int stride = RECORDS_PER_LINE * Outcomes.COLUMNS;
         for (int from = 0; from < cells.length; from += stride) {
             Json json = new Json();
-            // Errors are told before the first record that has one of them.
-            group.errors.tell(json);
-            tellSent(json);
+            tellWhatCameBefore(json);
             json.name("records").open();
             int to = Math.min(cells.length, from + stride);
             for (int record = from; record < to; record += Outcomes.COLUMNS) {
@@ -104,7 +100,9 @@ final class Reporter implements Runnable {
         group.held.addAndGet(-cells.length / Outcomes.COLUMNS);
     }
 
-    private void tellMetadata(Json json) {
+    /** What is to be told with records or before them: their errors, their clients, that they were sent. */
+    private void tellWhatCameBefore(Json json) {
+        group.errors.tell(json);
         json.list("made");
         group.clients.forEach(client -> client.tellMade(json));
         json.endList().list("metadata");
@@ -114,9 +112,6 @@ final class Reporter implements Runnable {
         if (lost > 0) {
             json.name("metadata_lost").number(lost);
         }
-    }
-
-    private void tellSent(Json json) {
         json.list("sent");
         for (Sender sender : group.senders) {
             long sent = sender.sent();

@@ -1,0 +1,177 @@
+//! A container of clients beside a cluster's nodes: no node, but of the same run, so that it goes with it.
+//!
+//! It is on the host's network, and so reaches the brokers where this process reaches them. It lives on what it reads: when its standard
+//! input ends, because the [`Guest`] was dropped or this process has died, its program is to end, and the engine then removes it, also if the
+//! cluster is kept. Not here: what is said to it (`engine::java`).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+
+use bollard::container::{AttachContainerResults, LogOutput};
+use bollard::errors::Error;
+use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
+use bollard::query_parameters::{
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+    WaitContainerOptionsBuilder,
+};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
+use tokio::io::AsyncWrite;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::daemon::{Daemon, could_not, status_of};
+use super::owner::Owner;
+use super::{ClusterError, RunId, labels};
+
+/// Makes guests of one run.
+#[derive(Clone, Debug)]
+pub struct GuestHost {
+    daemon: Daemon,
+    run: RunId,
+}
+
+/// A guest to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestRequest {
+    /// The producer group that it is for.
+    pub group: String,
+    /// The image, which must be here; its entry point is the program.
+    pub image: String,
+    /// Its environment, as `NAME=value`.
+    pub environment: Vec<String>,
+}
+
+/// A guest that runs.
+pub struct Guest {
+    /// Its standard input.
+    pub input: Pin<Box<dyn AsyncWrite + Send>>,
+    /// Its standard output and error, in pieces as they come; ends with it. Whoever does not read it makes the program wait.
+    pub output: BoxStream<'static, Result<GuestOutput, ClusterError>>,
+    /// Its end.
+    pub end: GuestEnd,
+}
+
+/// A piece of what a guest prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestOutput {
+    /// Of its standard output.
+    Out(Bytes),
+    /// Of its standard error.
+    Err(Bytes),
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest").field("name", &self.end.name).finish_non_exhaustive()
+    }
+}
+
+impl GuestHost {
+    pub(crate) fn new(daemon: Daemon, run: RunId) -> Self {
+        Self { daemon, run }
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn daemon(&self) -> &Daemon {
+        &self.daemon
+    }
+
+    /// Makes a guest and starts it. Cancelled or failed, it leaves at most a container that carries the run's label and goes with the run.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn start(&self, request: &GuestRequest) -> Result<Guest, ClusterError> {
+        let name = self.run.clients_name(&request.group);
+        let client = self.daemon.client();
+        let named = CreateContainerOptionsBuilder::new().name(&name).build();
+        let made = client.create_container(Some(named), self.body(request)).await;
+        made.map_err(could_not(format!("make the container {name}")))?;
+        let streams = AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true).build();
+        let attached = client.attach_container(&name, Some(streams)).await;
+        let AttachContainerResults { output, input } = attached.map_err(could_not(format!("attach to the container {name}")))?;
+        let exit = self.exit_code(&name);
+        let started = client.start_container(&name, None::<StartContainerOptions>).await;
+        started.map_err(could_not(format!("start the container {name}")))?;
+        let reading = format!("read from the container {name}");
+        let output =
+            output.try_filter_map(|piece| std::future::ready(Ok(piece_of(piece)))).map_err(move |error| could_not(reading.clone())(error));
+        Ok(Guest { input, output: output.boxed(), end: GuestEnd { host: self.clone(), name, exit } })
+    }
+
+    /// Waits for the end that is still to come: once a container has ended, it is soon gone and cannot be asked.
+    fn exit_code(&self, name: &str) -> AbortOnDropHandle<Option<i64>> {
+        let condition = WaitContainerOptionsBuilder::new().condition("next-exit").build();
+        let mut waiting = self.daemon.client().wait_container(name, Some(condition)).boxed();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            match waiting.next().await? {
+                Ok(ended) => Some(ended.status_code),
+                Err(Error::DockerContainerWaitError { code, .. }) => Some(code),
+                Err(_) => None,
+            }
+        }))
+    }
+
+    fn body(&self, request: &GuestRequest) -> ContainerCreateBody {
+        let mut labels = labels::of_run(&self.run, &Owner::current());
+        labels.insert(labels::CLIENTS_OF.to_owned(), request.group.clone());
+        ContainerCreateBody {
+            image: Some(request.image.clone()),
+            env: Some(request.environment.clone()),
+            labels: Some(labels),
+            attach_stdin: Some(true),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            open_stdin: Some(true),
+            // The end of this connection is the end of its input.
+            stdin_once: Some(true),
+            host_config: Some(HostConfig {
+                network_mode: Some("host".to_owned()),
+                auto_remove: Some(true),
+                // All that it prints is read here; the engine must not keep it as well.
+                log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: Some(HashMap::new()) }),
+                ..HostConfig::default()
+            }),
+            ..ContainerCreateBody::default()
+        }
+    }
+}
+
+fn piece_of(piece: LogOutput) -> Option<GuestOutput> {
+    match piece {
+        LogOutput::StdOut { message } | LogOutput::Console { message } => Some(GuestOutput::Out(message)),
+        LogOutput::StdErr { message } => Some(GuestOutput::Err(message)),
+        LogOutput::StdIn { .. } => None,
+    }
+}
+
+/// The end of a guest: waited for, or brought about.
+#[derive(Debug)]
+pub struct GuestEnd {
+    host: GuestHost,
+    name: String,
+    exit: AbortOnDropHandle<Option<i64>>,
+}
+
+impl GuestEnd {
+    /// Waits for its end; its exit code, if that became known.
+    pub async fn exit_code(&mut self) -> Option<i64> {
+        (&mut self.exit).await.ok().flatten()
+    }
+
+    /// Removes it, in whatever state it is.
+    ///
+    /// # Errors
+    /// The engine's; one that is gone already is none.
+    pub async fn remove(self) -> Result<(), ClusterError> {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        match self.host.daemon.client().remove_container(&self.name, Some(options)).await {
+            Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
+                Err(could_not(format!("remove the container {}", self.name))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}

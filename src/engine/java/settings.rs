@@ -1,0 +1,75 @@
+//! What the Java producer program is told of its group: lines of a Java properties file, then an empty one. Pure.
+
+use std::fmt::Write;
+
+use crate::ids::HostPort;
+use crate::plan::model::{Arrivals, Load, ProducerGroup};
+
+/// The settings of a group.
+pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], seed: u64) -> String {
+    let mut lines = String::new();
+    let mut set = |key: &str, value: &str| {
+        // Writing into memory has no way to fail.
+        let _ = writeln!(lines, "{}={}", escaped(key), escaped(value));
+    };
+    set("group", &group.name);
+    set("seed", &seed.to_string());
+    set("producers", &group.count.to_string());
+    set("share", &group.share.map_or(1, std::num::NonZeroU32::get).to_string());
+    let (load, poisson, rate, wait, every) = match group.load {
+        Load::Open { rate_per_second, arrivals } => ("OPEN", arrivals == Arrivals::Poisson, rate_per_second, 0, 0),
+        Load::Max => ("MAX", false, 0.0, 0, 0),
+        Load::Closed { wait, every } => ("CLOSED", false, 0.0, wait.as_micros(), every.as_micros()),
+    };
+    set("load", load);
+    set("poisson", &poisson.to_string());
+    // The shortest text that reads back as the same number, here and in Java.
+    set("rate", &format!("{rate:?}"));
+    set("wait", &wait.to_string());
+    set("every", &every.to_string());
+    set("size", &group.record.size_bytes.to_string());
+    set("keys", &group.record.keys.map_or(0, std::num::NonZeroU32::get).to_string());
+    for (place, topic) in group.topics.iter().enumerate() {
+        set(&format!("topic.{place}"), topic.as_str());
+    }
+    for (key, value) in &group.config {
+        set(&format!("config.{key}"), value);
+    }
+    let bootstrap: Vec<String> = bootstrap.iter().map(ToString::to_string).collect();
+    set("config.bootstrap.servers", &bootstrap.join(","));
+    lines.push('\n');
+    lines
+}
+
+/// All but letters, digits and a few signs as `\uXXXX`, which means the same everywhere in a properties file.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for unit in text.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii_alphanumeric() || b"._-,".contains(&byte) => escaped.push(char::from(byte)),
+            _ => {
+                // As above.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::java::tests::group;
+
+    #[test]
+    fn settings_are_lines_of_a_properties_file() {
+        let mut group = group(Load::Open { rate_per_second: 0.1 + 0.2, arrivals: Arrivals::Poisson });
+        group.config.insert("sasl.jaas.config".into(), "a=\"ü\" \n;".into());
+        let text = text(&group, &[HostPort::new("127.0.0.1", 20_001), HostPort::new("127.0.0.1", 20_003)], u64::MAX);
+        let expected = "group=steady\nseed=18446744073709551615\nproducers=2\nshare=1\nload=OPEN\npoisson=true\nrate=0.30000000000000004\n\
+                        wait=0\nevery=0\nsize=100\nkeys=0\ntopic.0=orders\n\
+                        config.sasl.jaas.config=a\\u003d\\u0022\\u00fc\\u0022\\u0020\\u000a\\u003b\n\
+                        config.bootstrap.servers=127.0.0.1\\u003a20001,127.0.0.1\\u003a20003\n\n";
+        assert_eq!(text, expected);
+    }
+}
