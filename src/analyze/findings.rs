@@ -112,10 +112,23 @@ pub struct GroupFinding {
     pub blocked_metadata_ms: Option<u64>,
     /// Time that sends waited for memory.
     pub blocked_memory_ms: Option<u64>,
+    /// What its clients' own process used; `None`: they are part of this one.
+    pub process: Option<ProcessFinding>,
     /// Least and greatest partition count of any producer's topic in its cache at the end.
     pub cached_partitions: Option<(u32, u32)>,
     /// Remarks, such as settings without effect.
     pub warnings: Vec<String>,
+}
+
+/// What the process of a group's clients used over its whole life, its own start included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessFinding {
+    /// CPU time.
+    pub cpu_seconds: f64,
+    /// Greatest resident memory.
+    pub rss_bytes_max: u64,
+    /// Greatest number of threads.
+    pub threads_max: u64,
 }
 
 /// A group's Metadata requests over its producers' whole lives.

@@ -21,6 +21,7 @@ pub mod live;
 mod load;
 mod names;
 mod outage;
+mod processes;
 mod requests;
 mod spread;
 mod summary;
@@ -58,6 +59,7 @@ pub struct Analysis {
     growth: growth::Growth,
     first_acks: first_ack::FirstAcks,
     generator: generator::Generator,
+    processes: processes::Processes,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
     facts_lost: u64,
     last_us: i64,
@@ -81,6 +83,7 @@ impl Analysis {
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
         self.generator.fold(stamped);
+        self.processes.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
         self.last_us = self.last_us.max(stamped.time_us);
         match &stamped.fact {
@@ -211,6 +214,7 @@ impl Analysis {
             outage_threshold_ms: millis(load.baseline_p99_us().unwrap_or(0) + ABOVE_BASELINE_US),
             blocked_metadata_ms: load.blocked_metadata_us.get().map(|us| us / 1000),
             blocked_memory_ms: load.blocked_memory_us.get().map(|us| us / 1000),
+            process: self.processes.finding(&info.name),
             cached_partitions: load.cached_partitions.get().copied().flatten(),
             warnings: self.group_warnings.get(&info.name).into_iter().flatten().cloned().collect(),
         }

@@ -78,6 +78,8 @@ impl GroupRequests {
         if let Some(seconds) = self.seconds.get().filter(|_| !has_reasons && self.told.is_empty()) {
             by_reason.clone_from(seconds);
         }
+        // A client that does not say why may still tell each of its requests.
+        let tells_each = has_reasons || is_counted && self.by_outcome.values().sum::<u64>() == sum(&by_reason);
         let counts = |of: fn(&ByReason) -> u64| Spread::of(self.producers().filter_map(|(_, reasons)| reasons).map(of).map(signed));
         RequestFinding {
             total: is_counted.then(|| sum(&by_reason)),
@@ -86,7 +88,7 @@ impl GroupRequests {
             by_age_per_producer: counts(|reasons| reasons.get("age").copied().unwrap_or(0)).filter(|_| has_reasons),
             request_bytes: has_reasons.then_some(self.request_bytes),
             response_bytes: has_reasons.then_some(self.response_bytes),
-            by_outcome: has_reasons.then(|| self.by_outcome.clone()),
+            by_outcome: tells_each.then(|| self.by_outcome.clone()),
         }
     }
 

@@ -12,6 +12,7 @@ use super::Exit;
 use super::cluster::KAFKA_DEFAULT;
 use crate::cluster::daemon::Daemon;
 use crate::cluster::inventory::RunObjects;
+use crate::cluster::java_image::JavaImage;
 use crate::cluster::{ClusterError, image, inventory, janitor, ports};
 use crate::ui::colour::{Painter, Tone};
 
@@ -100,6 +101,7 @@ async fn examine(kafka: &str) -> Vec<Check> {
             checks.push(Check::good("engine", format!("{} at {}", daemon.version(), daemon.address())));
             checks.push(api(daemon.api_version()));
             checks.push(image(kafka, image::find(&daemon, kafka).await));
+            checks.push(java(kafka, JavaImage::find(&daemon, kafka).await));
             checks.extend(daemon.memory_bytes().await.ok().flatten().map(|total| memory(total, memory_available(&daemon))));
             match inventory::all(&daemon).await {
                 Ok(found) => runs = found.into_values().collect(),
@@ -161,6 +163,17 @@ fn image(kafka: &str, found: Result<Option<String>, ClusterError>) -> Check {
             format!("make image KAFKA={kafka}     (or, where the engine reaches a registry: docker pull {official})"),
         ),
         Err(error) => Check::bad("image", first_line(&error), "docker images"),
+    }
+}
+
+/// The program of the java engine.
+fn java(kafka: &str, found: Result<JavaImage, ClusterError>) -> Check {
+    let mend = format!("{}     (only plans with engine = \"java\" need it)", JavaImage::mend(kafka));
+    match found {
+        Ok(JavaImage::Ready(image)) => Check::good("java engine", image),
+        Ok(JavaImage::Stale(image)) => Check::bad("java engine", format!("{image} is from other sources than this chaos"), mend),
+        Ok(JavaImage::Missing(image)) => Check::bad("java engine", format!("no {image}"), mend),
+        Err(error) => Check::bad("java engine", first_line(&error), "docker images"),
     }
 }
 
@@ -239,6 +252,18 @@ mod tests {
         assert!(image("4.3.0", Ok(Some("chaos-kafka:4.3.0".into()))).ok);
         let check = image("4.3.0", Ok(None));
         assert!(!check.ok && check.mend.unwrap().starts_with("make image KAFKA=4.3.0"));
+    }
+
+    #[test]
+    fn a_stale_java_program_is_told_from_a_missing_one() {
+        let image = || "chaos-java-client:4.3.0".to_owned();
+        assert!(java("4.3.0", Ok(JavaImage::Ready(image()))).ok);
+        for (found, said) in
+            [(JavaImage::Stale(image()), "from other sources"), (JavaImage::Missing(image()), "no chaos-java-client:4.3.0")]
+        {
+            let check = java("4.3.0", Ok(found));
+            assert!(!check.ok && check.found.contains(said) && check.mend.unwrap().starts_with("make java KAFKA=4.3.0"));
+        }
     }
 
     #[test]

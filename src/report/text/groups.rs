@@ -7,7 +7,7 @@ use super::format::{bytes, count, span_ms, span_us};
 use super::head::{or_dash, three_ms};
 use super::table::Table;
 use crate::analyze::Spread;
-use crate::analyze::findings::{Findings, Quantiles, WindowFinding};
+use crate::analyze::findings::{Findings, ProcessFinding, Quantiles, WindowFinding};
 use crate::record::fact::Totals;
 
 pub(super) fn records(page: &mut Page, findings: &Findings) {
@@ -67,7 +67,7 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&["<group", "all", "per producer", "by age", "<reasons", "<not answered", "sent", "received"]);
     for group in &findings.groups {
         let requests = &group.metadata_requests;
-        let has_reasons = requests.by_outcome.is_some();
+        let has_reasons = requests.request_bytes.is_some();
         let unanswered = |outcomes: &BTreeMap<String, u64>| listed(outcomes.iter().filter(|(outcome, _)| *outcome != "updated"));
         table.row([
             group.name.clone(),
@@ -148,4 +148,10 @@ pub(super) fn generator(page: &mut Page, findings: &Findings) {
         parts.push(format!("  CPU {percent}{cpu:.1} s in all; memory {memory}; {} threads", generator.threads_max));
     }
     page.part("Load generator", parts);
+    let process = |process: &ProcessFinding| {
+        let (cpu, memory) = (process.cpu_seconds, bytes(process.rss_bytes_max));
+        format!("CPU {cpu:.1} s in all; memory {memory}; {} threads", process.threads_max)
+    };
+    let apart = findings.groups.iter().filter_map(|group| Some(format!("  {}: {}", group.name, process(group.process.as_ref()?))));
+    page.part("Clients in a process of their own", apart.collect::<Vec<_>>());
 }

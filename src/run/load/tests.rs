@@ -18,12 +18,15 @@ struct FakeEngine {
     asked: Asked,
     /// How long outcomes keep coming after the last record.
     outstanding: Duration,
+    /// When the group fails, since its start.
+    fails_after: Option<Duration>,
 }
 
 #[derive(Debug)]
 struct FakeGroup {
     asked: Asked,
     outstanding: Duration,
+    fails_after: Option<Duration>,
     clock: Clock,
     load_start: Moment,
 }
@@ -45,7 +48,8 @@ impl Engine for FakeEngine {
 
     fn start<'a>(&'a self, _: &'a ProducerGroup, context: &'a EngineContext) -> BoxFuture<'a, Result<Box<dyn GroupHandle>, EngineError>> {
         let (clock, load_start) = (context.clock.clone(), context.load_start);
-        let group = FakeGroup { asked: Arc::clone(&self.asked), outstanding: self.outstanding, clock, load_start };
+        let group =
+            FakeGroup { asked: Arc::clone(&self.asked), outstanding: self.outstanding, fails_after: self.fails_after, clock, load_start };
         async move { Ok(Box::new(group) as Box<dyn GroupHandle>) }.boxed()
     }
 }
@@ -60,6 +64,18 @@ impl GroupHandle for FakeGroup {
             self.note(format!("finish within {}", drain.as_secs()));
             tokio::time::sleep(self.outstanding.min(drain)).await;
             self.note("closed".to_owned());
+        }
+        .boxed()
+    }
+
+    fn failed(&self) -> BoxFuture<'static, EngineError> {
+        let fails_after = self.fails_after;
+        async move {
+            match fails_after {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+            EngineError::NotAvailable { engine: "fake", hint: "it has failed" }
         }
         .boxed()
     }
@@ -87,13 +103,26 @@ fn group() -> ProducerGroup {
 /// A load of 2 s warm-up, 3 s steady, perhaps some seconds of steps, and 4 s recovery, stopped after `stop_after_s` if given: what was asked
 /// of the group, and the phases that began, each with its second.
 async fn run(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<f64>) -> (Vec<(u64, String)>, Vec<(u64, Phase)>) {
+    let (outcome, asked, phases) = outcome(steps_s, outstanding_s, stop_after_s, None).await;
+    outcome.unwrap();
+    (asked, phases)
+}
+
+type Outcome = (Result<(), RunError>, Vec<(u64, String)>, Vec<(u64, Phase)>);
+
+/// The same, with a group that fails so many seconds after its start.
+async fn outcome(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<f64>, fails_after_s: Option<u64>) -> Outcome {
     let (clock, stop) = (Clock::real(), Stop::default());
     let load_start = clock.now();
     let plan = model::Phases { warmup: Duration::from_secs(2), steady: Duration::from_secs(3), recovery: Duration::from_secs(4) };
     let phases = Phases::start(plan, steps_s.is_some(), load_start);
     let (facts, mut source) = sink::channel(load_start, 0, 64);
     let asked = Asked::default();
-    let engine: Arc<dyn Engine> = Arc::new(FakeEngine { asked: Arc::clone(&asked), outstanding: Duration::from_secs(outstanding_s) });
+    let engine: Arc<dyn Engine> = Arc::new(FakeEngine {
+        asked: Arc::clone(&asked),
+        outstanding: Duration::from_secs(outstanding_s),
+        fails_after: fails_after_s.map(Duration::from_secs),
+    });
     let context = EngineContext {
         clock: clock.clone(),
         bootstrap: Vec::new(),
@@ -115,9 +144,8 @@ async fn run(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<f64>
         }
     };
     let (outcome, ()) = tokio::join!(load.run(steps), stopper);
-    outcome.unwrap();
     let asked = asked.lock().unwrap().clone();
-    (asked, phases_of(&mut source))
+    (outcome, asked, phases_of(&mut source))
 }
 
 fn phases_of(source: &mut FactSource) -> Vec<(u64, Phase)> {
@@ -160,4 +188,18 @@ async fn a_stop_during_the_drain_waits_a_bounded_time() {
     let (asked, phases) = run(None, 10, Some(10.0)).await;
     assert_eq!(phases.last(), Some(&(10, Phase::End)));
     assert_eq!(words(&asked), [(5, "stop at 9"), (9, "finish within 10")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_fails_ends_the_run_with_its_error_also_while_it_drains() {
+    for (fails_after_s, expected) in
+        [(7, vec![(7, "finish within 0"), (7, "closed")]), (10, vec![(5, "stop at 9"), (9, "finish within 10")])]
+    {
+        let steps_s = (fails_after_s == 7).then_some(60);
+        let (outcome, asked, phases) = outcome(steps_s, 5, None, Some(fails_after_s)).await;
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, RunError::Engine(_)) && !error.is_request_fault(), "{error}");
+        assert_eq!(phases.last(), Some(&(fails_after_s, Phase::End)));
+        assert_eq!(words(&asked), expected);
+    }
 }
