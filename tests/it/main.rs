@@ -9,6 +9,7 @@
 mod cluster;
 mod command_line;
 mod documents;
+mod java;
 mod plan_check;
 mod plan_command;
 mod plan_docs;
