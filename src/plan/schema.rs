@@ -104,7 +104,7 @@ fn producer_properties() -> Value {
         let mut schema = property_value();
         match setting.support {
             Support::Honoured => {}
-            Support::NotYet { .. } => schema["description"] = json!("Known, but not honoured yet by the native producer."),
+            Support::NotYet { .. } => schema["description"] = json!("Known, but not honoured by the native producer."),
             Support::Refused(_) | Support::Unknown => continue,
         }
         properties.insert(setting.name.to_owned(), schema);

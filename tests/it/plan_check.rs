@@ -197,7 +197,7 @@ fn producers() {
         ("acks = \"all\"", "acks = 2"),
         ("acks = \"all\"", "\"bootstrap.servers\" = \"x:1\""),
         ("acks = \"all\"", "\"delivery.timeout.ms\" = 1000"),
-        ("acks = \"all\"", "\"compression.type\" = \"lz4\""),
+        ("acks = \"all\"", "\"metrics.num.samples\" = 3"),
         ("[phases]", "[[producers]]\nname = \"steady\"\ntopics = [\"orders\"]\nrate = \"max\"\n[phases]"),
     ]));
 }

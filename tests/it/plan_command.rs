@@ -33,7 +33,7 @@ fn check_ends_with_2_if_any_plan_has_a_problem() {
     let folder = tempfile::tempdir().unwrap();
     let sound = written(folder.path(), "sound.toml", SOUND);
     let broken = written(folder.path(), "broken.toml", &SOUND.replace("rate", "rte"));
-    let warned = written(folder.path(), "warned.toml", &format!("{SOUND}config = {{ \"compression.type\" = \"lz4\" }}\n"));
+    let warned = written(folder.path(), "warned.toml", &format!("{SOUND}config = {{ \"metrics.num.samples\" = 3 }}\n"));
     let absent = folder.path().join("absent.toml");
     let path = |file: &Path| file.to_str().unwrap().to_owned();
 
@@ -62,10 +62,13 @@ fn show_of_a_broken_plan_says_why() {
 #[test]
 fn show_has_the_warnings_too() {
     let folder = tempfile::tempdir().unwrap();
-    let warned = written(folder.path(), "warned.toml", &format!("{SOUND}config = {{ \"compression.type\" = \"lz4\" }}\n"));
+    let warned = written(folder.path(), "warned.toml", &format!("{SOUND}config = {{ \"metrics.num.samples\" = 3 }}\n"));
     let file = warned.to_str().unwrap();
     let (code, out) = chaos_plan(&["show", file]);
-    assert!(code == 0 && out.contains("warning: the native producer does not honour `compression.type` yet"), "{out}");
+    assert!(
+        code == 0 && out.contains("warning: the native producer does not honour `metrics.num.samples`: it keeps no Kafka metrics"),
+        "{out}"
+    );
     let (code, out) = chaos_plan(&["show", "--json", file]);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(code == 0 && value["warnings"].as_array().is_some_and(|warnings| warnings.len() == 1), "{out}");

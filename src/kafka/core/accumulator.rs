@@ -15,6 +15,7 @@ use crate::ids::{BrokerId, PartitionIndex, ProducerIdAndEpoch, TopicName};
 use crate::kafka::core::adaptive::{LoadStats, NodeLatencies};
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::batch::{Batch, BatchSize};
+use crate::kafka::core::compression_ratio::CompressionRatio;
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::memory::Memory;
 use crate::kafka::core::numbering::Unsettled;
@@ -22,7 +23,8 @@ use crate::kafka::core::partitioner::Sticky;
 use crate::kafka::core::sequences::{Sequences, Ticket};
 use crate::kafka::event::RecordTag;
 use crate::kafka::metadata::{Snapshot, TopicView};
-use crate::kafka::wire::batch::single_record_bytes_max;
+use crate::kafka::wire::batch::{Packing, single_record_bytes_max};
+use crate::kafka::wire::compression::Codec;
 
 /// Position of a partition's queue: topic slot, partition.
 pub(super) type Slot = (usize, PartitionIndex);
@@ -46,6 +48,7 @@ pub struct Accumulator {
     latencies: NodeLatencies,
     /// Partitions whose sequences are in doubt.
     pub(super) unsettled: Unsettled,
+    codec: Option<Codec>,
 }
 
 #[derive(Debug)]
@@ -54,6 +57,7 @@ struct TopicQueues {
     partitions: BTreeMap<PartitionIndex, Queue>,
     sticky: Option<Sticky>,
     load: LoadStats,
+    ratio: CompressionRatio,
 }
 
 /// One partition's batches.
@@ -143,6 +147,7 @@ impl Accumulator {
             is_adaptive: config.adaptive_partitioning,
             latencies: NodeLatencies::new(config.availability_timeout),
             unsettled: Unsettled::default(),
+            codec: config.compression,
         }
     }
 
@@ -158,7 +163,13 @@ impl Accumulator {
         let slot = self.topics.len();
         self.latest_slot = slot;
         self.slots.insert(topic.clone(), slot);
-        self.topics.push(TopicQueues { name: topic.clone(), partitions: BTreeMap::new(), sticky: None, load: LoadStats::default() });
+        self.topics.push(TopicQueues {
+            name: topic.clone(),
+            partitions: BTreeMap::new(),
+            sticky: None,
+            load: LoadStats::default(),
+            ratio: CompressionRatio::default(),
+        });
         slot
     }
 
@@ -199,6 +210,9 @@ impl Accumulator {
                 };
                 let expected = topic.partitions.get(&partition).map_or_else(BatchSize::default, |queue| queue.last_size);
                 let mut batch = Batch::new(topic.name.clone(), partition, bytes, expected, reserved_bytes, now);
+                if let Some(codec) = self.codec {
+                    batch.pack_with(Packing { codec, expected_ratio: topic.ratio.estimate() });
+                }
                 batch.try_append(record.timestamp_ms, record.key, record.value, record.tag);
                 (topic.begin(batch), true)
             }
@@ -277,7 +291,8 @@ impl Accumulator {
         let mut drained = Drained::default();
         let mut bytes = 0;
         for (slot, partition) in slots[start..].iter().chain(&slots[..start]) {
-            let Some(queue) = self.topics[*slot].partitions.get_mut(partition).filter(|queue| !queue.muted) else { continue };
+            let TopicQueues { partitions, ratio, .. } = &mut self.topics[*slot];
+            let Some(queue) = partitions.get_mut(partition).filter(|queue| !queue.muted) else { continue };
             let Some(head) = queue.batches.front() else { continue };
             if !head.retry_wait(now, &self.backoff, random).is_zero() {
                 continue;
@@ -292,8 +307,12 @@ impl Accumulator {
             queue.muted = mute;
             if let Some(mut batch) = queue.batches.pop_front() {
                 queue.last_size = batch.size();
+                let bytes_to_pack = batch.bytes_to_pack();
                 let stamp = producer.and_then(|producer| queue.sequences.number(&mut batch, producer));
                 batch.close(stamp);
+                if let Some(plain_bytes) = bytes_to_pack {
+                    ratio.observe(plain_bytes, batch.bytes());
+                }
                 bytes += batch.bytes();
                 drained.batches.push(batch);
             }
@@ -317,6 +336,14 @@ impl Accumulator {
         let before = |other: &&Batch| place.is_some() && place_of(other.ticket).is_some_and(|other| Some(other) < place);
         let position = queue.batches.iter().take_while(before).count();
         queue.batches.insert(position, batch);
+    }
+
+    /// How the parts of a batch that was too large are compressed. The topic's guess of how well that goes begins anew, as in Java.
+    pub(super) fn packing_after_split(&mut self, batch: &Batch) -> Option<Packing> {
+        let slot = self.slot_of(&batch.topic);
+        let ratio = &mut self.topics[slot].ratio;
+        *ratio = CompressionRatio::default();
+        self.codec.map(|codec| Packing { codec, expected_ratio: ratio.estimate() })
     }
 
     /// The queue of a batch's partition.

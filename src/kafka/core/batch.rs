@@ -12,7 +12,7 @@ use crate::ids::{LeaderEpoch, PartitionIndex, TopicName};
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::sequences::Ticket;
 use crate::kafka::event::RecordTag;
-use crate::kafka::wire::batch::{BatchBuilder, Stamp, restamped};
+use crate::kafka::wire::batch::{BatchBuilder, Packing, Stamp, restamped};
 
 /// A batch.
 #[derive(Debug)]
@@ -105,7 +105,23 @@ impl Batch {
         }
     }
 
-    /// Its encoded bytes (so far).
+    /// Its records are to be compressed.
+    pub fn pack_with(&mut self, packing: Packing) {
+        if let Content::Open(builder) = &mut self.content {
+            builder.pack_with(packing);
+        }
+    }
+
+    /// Its bytes before compression, if it is still to be compressed.
+    #[must_use]
+    pub fn bytes_to_pack(&self) -> Option<usize> {
+        match &self.content {
+            Content::Open(builder) if builder.is_packed() => Some(builder.plain_bytes()),
+            _ => None,
+        }
+    }
+
+    /// Its encoded bytes (so far); an estimate until it is compressed.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.content {
@@ -114,10 +130,10 @@ impl Batch {
         }
     }
 
-    /// What it holds (so far).
+    /// What it holds (so far), before compression.
     #[must_use]
     pub fn size(&self) -> BatchSize {
-        BatchSize { bytes: self.bytes(), records: self.tags.len() }
+        BatchSize { bytes: self.bytes_to_pack().unwrap_or_else(|| self.bytes()), records: self.tags.len() }
     }
 
     /// Whether nothing more goes in.

@@ -6,6 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::kafka::core::compression_config::CompressionKeys;
+use crate::kafka::wire::compression::Codec;
+
+/// Java cuts `linger.ms` to 31 bits.
+const LINGER_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// How many replicas must have a record before it counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
@@ -91,6 +97,12 @@ pub struct ProducerConfig {
     pub adaptive_partitioning: bool,
     /// `partitioner.availability.timeout.ms`; zero: off
     pub availability_timeout: Duration,
+    /// `compression.type` with its level; `None`: none
+    pub compression: Option<Codec>,
+    /// `send.buffer.bytes`; `None`: the system's own
+    pub send_buffer_bytes: Option<u32>,
+    /// `receive.buffer.bytes`; `None`: the system's own
+    pub receive_buffer_bytes: Option<u32>,
     /// Keys that were given and have no effect.
     pub unused: Vec<String>,
 }
@@ -123,6 +135,9 @@ impl Default for ProducerConfig {
             ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout: Duration::ZERO,
+            compression: None,
+            send_buffer_bytes: Some(131_072),
+            receive_buffer_bytes: Some(32_768),
             unused: Vec::new(),
         }
     }
@@ -160,6 +175,16 @@ pub enum ConfigError {
     /// A property that this producer cannot follow, and must not ignore.
     #[error("`{0}` cannot be set: this producer has no transactions; leave it out (idempotence needs only `enable.idempotence`)")]
     NoTransactions(String),
+    /// It needs code that this build does not have.
+    #[error("`{key}` = {value} is not built in: it is C code, and comes with the cargo feature `{feature}`")]
+    NotBuiltIn {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: &'static str,
+        /// What to build with.
+        feature: &'static str,
+    },
 }
 
 impl ProducerConfig {
@@ -169,9 +194,12 @@ impl ProducerConfig {
     /// [`ConfigError`] for the first key or value that cannot be used.
     pub fn from_properties(properties: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
+        let mut compression = CompressionKeys::default();
         for (key, value) in properties {
-            config.set(key, value)?;
+            // As Java reads them: without the space around.
+            config.set(key, value.trim(), &mut compression)?;
         }
+        config.compression = compression.codec()?;
         if properties.contains_key("reconnect.backoff.ms") && !properties.contains_key("reconnect.backoff.max.ms") {
             config.reconnect_backoff_max = config.reconnect_backoff;
         }
@@ -205,7 +233,7 @@ impl ProducerConfig {
         Ok(())
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+    fn set(&mut self, key: &str, value: &str, compression: &mut CompressionKeys) -> Result<(), ConfigError> {
         match key {
             "acks" => {
                 self.acks = match value {
@@ -215,7 +243,7 @@ impl ProducerConfig {
                     _ => return Err(bad(key, value, "0, 1 or all")),
                 }
             }
-            "linger.ms" => self.linger = millis(key, value)?,
+            "linger.ms" => self.linger = millis(key, value)?.min(LINGER_MAX),
             "batch.size" => self.batch_bytes = bytes(key, value)?.max(1),
             "buffer.memory" => self.buffer_bytes = bytes(key, value)?,
             "max.request.size" => self.request_bytes_max = bytes(key, value)?,
@@ -227,9 +255,14 @@ impl ProducerConfig {
             "retry.backoff.max.ms" => self.retry_backoff_max = millis(key, value)?,
             "reconnect.backoff.ms" => self.reconnect_backoff = millis(key, value)?,
             "reconnect.backoff.max.ms" => self.reconnect_backoff_max = millis(key, value)?,
-            "socket.connection.setup.timeout.ms" => self.setup_timeout = millis(key, value)?,
-            "socket.connection.setup.timeout.max.ms" => self.setup_timeout_max = millis(key, value)?,
-            "connections.max.idle.ms" => self.idle_max = if value == "-1" { None } else { Some(millis(key, value)?) },
+            "socket.connection.setup.timeout.ms" => self.setup_timeout = signed_millis(key, value)?.unwrap_or_default(),
+            "socket.connection.setup.timeout.max.ms" => self.setup_timeout_max = signed_millis(key, value)?.unwrap_or_default(),
+            "connections.max.idle.ms" => self.idle_max = signed_millis(key, value)?,
+            "compression.type" => compression.set_type(value)?,
+            "compression.gzip.level" => compression.set_gzip_level(value)?,
+            "compression.zstd.level" => compression.set_zstd_level(value)?,
+            "send.buffer.bytes" => self.send_buffer_bytes = buffer_bytes(key, value)?,
+            "receive.buffer.bytes" => self.receive_buffer_bytes = buffer_bytes(key, value)?,
             "metadata.max.age.ms" => self.metadata_age_max = millis(key, value)?,
             "metadata.max.idle.ms" => {
                 self.metadata_idle_max = millis(key, value)?;
@@ -265,6 +298,20 @@ fn millis(key: &str, value: &str) -> Result<Duration, ConfigError> {
     value.parse().map(Duration::from_millis).map_err(|_| bad(key, value, "a whole number of milliseconds, 0 or more"))
 }
 
+/// Java takes any number here; `None`: below zero.
+fn signed_millis(key: &str, value: &str) -> Result<Option<Duration>, ConfigError> {
+    let millis: i64 = value.parse().map_err(|_| bad(key, value, "a whole number of milliseconds"))?;
+    Ok(u64::try_from(millis).ok().map(Duration::from_millis))
+}
+
+fn buffer_bytes(key: &str, value: &str) -> Result<Option<u32>, ConfigError> {
+    match value.parse() {
+        Ok(-1_i64) => Ok(None),
+        Ok(bytes @ 0..) if bytes <= i64::from(i32::MAX) => Ok(u32::try_from(bytes).ok()),
+        _ => Err(bad(key, value, "a whole number of bytes, or -1 for the system's own")),
+    }
+}
+
 fn bytes(key: &str, value: &str) -> Result<usize, ConfigError> {
     value.parse().map_err(|_| bad(key, value, "a whole number of bytes, 0 or more"))
 }
@@ -278,7 +325,7 @@ fn at_least_one(key: &str, value: &str) -> Result<usize, ConfigError> {
 }
 
 fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
-    value.trim().to_ascii_lowercase().parse().map_err(|_| bad(key, value, "true or false"))
+    value.to_ascii_lowercase().parse().map_err(|_| bad(key, value, "true or false"))
 }
 
 #[cfg(test)]
@@ -332,8 +379,23 @@ mod tests {
     }
 
     #[test]
+    fn values_are_read_as_java_reads_them() {
+        let config = read(&[
+            ("linger.ms", " 7 "),
+            ("partitioner.ignore.keys", "True"),
+            ("connections.max.idle.ms", "-2"),
+            ("send.buffer.bytes", "-1"),
+        ]);
+        let config = config.unwrap();
+        assert_eq!((config.linger, config.ignore_keys, config.idle_max), (Duration::from_millis(7), true, None));
+        assert_eq!((config.send_buffer_bytes, config.receive_buffer_bytes), (None, Some(32_768)));
+        assert_eq!(read(&[("linger.ms", "9223372036854775807"), ("request.timeout.ms", "1")]).unwrap().linger, LINGER_MAX);
+        assert!(read(&[("receive.buffer.bytes", "-2")]).is_err());
+    }
+
+    #[test]
     fn keys_without_effect_are_listed_and_bad_values_refused() {
-        assert_eq!(read(&[("compression.type", "zstd"), ("linger.ms", "1")]).unwrap().unused, ["compression.type"]);
+        assert_eq!(read(&[("client.dns.lookup", "use_all_dns_ips"), ("linger.ms", "1")]).unwrap().unused, ["client.dns.lookup"]);
         assert!(matches!(read(&[("acks", "2")]), Err(ConfigError::BadValue { .. })));
     }
 }

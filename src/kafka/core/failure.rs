@@ -129,6 +129,13 @@ pub fn expired(batch: &Batch, now: Moment) -> Failure {
     failure("TimeoutException", None, text)
 }
 
+/// A topic whose name the last answer called invalid: the message is the bare name.
+#[must_use]
+pub fn invalid_topic(topic: &TopicName) -> Failure {
+    let code = ErrorCode::INVALID_TOPIC_EXCEPTION;
+    failure(&exception_class(code), Some(code), topic.to_string())
+}
+
 /// A topic-level error that a `send` cannot outwait (17, 29).
 #[must_use]
 pub fn topic_error(topic: &TopicName, code: ErrorCode) -> Failure {

@@ -4,14 +4,14 @@
 //! due; a disconnect fails batches, counts as a failed refresh and asks for another. [`client::ProducerCore`] is the state; `metadata_flow`,
 //! `producer_id_flow`, `produce_flow` and `split` are what it does; the other modules are parts that know nothing of each other. Driven by
 //! `net`; tested with hand-made moments.
-//!
-//! Its place is kept, its rules are not here yet: compression (`wire::batch`).
 
 pub mod accumulator;
 mod adaptive;
 pub mod backoff;
 pub mod batch;
 pub mod client;
+mod compression_config;
+pub mod compression_ratio;
 pub mod config;
 pub mod connections;
 pub mod failure;

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::ids::HostPort;
 
@@ -21,27 +21,46 @@ pub trait Connector: Clone + Debug + Send + Sync + 'static {
 }
 
 /// Plain TCP, without Nagle's delay and with keep-alive probes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TcpConnector;
+#[derive(Clone, Copy, Debug)]
+pub struct TcpConnector {
+    send_buffer_bytes: Option<u32>,
+    receive_buffer_bytes: Option<u32>,
+}
+
+impl TcpConnector {
+    /// One whose sockets have these buffers (`send.buffer.bytes`, `receive.buffer.bytes`); `None`: as large as the system likes.
+    #[must_use]
+    pub fn new(send_buffer_bytes: Option<u32>, receive_buffer_bytes: Option<u32>) -> Self {
+        Self { send_buffer_bytes, receive_buffer_bytes }
+    }
+
+    async fn open(self, address: HostPort, attempt: u32) -> io::Result<TcpStream> {
+        let target = resolve(&address, attempt).await?;
+        let socket = if target.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Before the handshake, for the window is agreed in it.
+        if let Some(bytes) = self.send_buffer_bytes {
+            socket.set_send_buffer_size(bytes)?;
+        }
+        if let Some(bytes) = self.receive_buffer_bytes {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        let stream = socket.connect(target).await?;
+        stream.set_nodelay(true)?;
+        socket2::SockRef::from(&stream).set_keepalive(true)?;
+        if stream.local_addr()? == target {
+            // A free port in the ephemeral range can be connected to from itself; no broker is there.
+            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "connected to itself"));
+        }
+        Ok(stream)
+    }
+}
 
 impl Connector for TcpConnector {
     type Stream = TcpStream;
 
     fn connect(&self, address: HostPort, attempt: u32) -> impl Future<Output = io::Result<TcpStream>> + Send + 'static {
-        connect_tcp(address, attempt)
+        self.open(address, attempt)
     }
-}
-
-async fn connect_tcp(address: HostPort, attempt: u32) -> io::Result<TcpStream> {
-    let target = resolve(&address, attempt).await?;
-    let stream = TcpStream::connect(target).await?;
-    stream.set_nodelay(true)?;
-    socket2::SockRef::from(&stream).set_keepalive(true)?;
-    if stream.local_addr()? == target {
-        // A free port in the ephemeral range can be connected to from itself; no broker is there.
-        return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "connected to itself"));
-    }
-    Ok(stream)
 }
 
 async fn resolve(address: &HostPort, attempt: u32) -> io::Result<SocketAddr> {
@@ -50,4 +69,25 @@ async fn resolve(address: &HostPort, attempt: u32) -> io::Result<SocketAddr> {
     let family: Vec<SocketAddr> = addresses.into_iter().filter(|address| address.is_ipv4() == preferred_is_v4).collect();
     let position = (attempt as usize).checked_rem(family.len());
     position.map(|position| family[position]).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{address} has no address")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn sockets_have_the_buffers_that_were_asked_for() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
+        let open = async |send, receive| {
+            let stream = TcpConnector::new(send, receive).connect(address.clone(), 0).await.unwrap();
+            let socket = socket2::SockRef::from(&stream);
+            (socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap())
+        };
+        let system = open(None, None).await;
+        let small = open(Some(16_384), Some(8_192)).await;
+        // Linux books twice of what is asked for.
+        assert!(small == (16_384, 8_192) || small == (32_768, 16_384), "{small:?}");
+        assert_ne!(system, small);
+    }
 }

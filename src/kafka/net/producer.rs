@@ -22,7 +22,6 @@ use crate::kafka::net::connector::{Connector, TcpConnector};
 use crate::kafka::net::driver::Driver;
 use crate::kafka::net::shared::Shared;
 use crate::kafka::wire::batch::single_record_bytes_max;
-use crate::kafka::wire::error::ErrorCode;
 
 /// A record to send.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +93,8 @@ impl Producer {
         seed: u64,
         observer: Arc<dyn ClientObserver>,
     ) -> Self {
-        Self::start_with(TcpConnector, config, bootstrap, client_id, clock, seed, observer)
+        let connector = TcpConnector::new(config.send_buffer_bytes, config.receive_buffer_bytes);
+        Self::start_with(connector, config, bootstrap, client_id, clock, seed, observer)
     }
 
     /// The same over any connector.
@@ -226,10 +226,19 @@ impl Producer {
         let topic = record.topic;
         let mut versions = self.shared.cell.watch();
         if self.shared.core().is_invalid_topic(topic) {
-            return Err(failure::topic_error(topic, ErrorCode::INVALID_TOPIC_EXCEPTION));
+            return Err(failure::invalid_topic(topic));
         }
+        let mut is_first = true;
         loop {
-            let asked = self.shared.core().request_topic(topic, self.shared.clock.now());
+            let asked = {
+                let mut core = self.shared.core();
+                // An answer that the core has and the cell does not yet: asking again would cost a whole update and a backoff.
+                if let Some(view) = known_topic(core.snapshot(), record).filter(|_| is_first) {
+                    return Ok(Arc::clone(view));
+                }
+                core.request_topic(topic, self.shared.clock.now())
+            };
+            is_first = false;
             self.shared.wake();
             let updated = timeout_at(self.shared.clock.instant_of(deadline), versions.wait_for(|version| *version > asked));
             let is_updated = tokio::select! {
@@ -237,7 +246,7 @@ impl Producer {
                 updated = updated => updated.is_ok(),
             };
             if !is_updated || self.shared.clock.now() >= deadline {
-                return Err(self.topic_missing(record));
+                return Err(self.topic_missing(record, is_updated));
             }
             if let Some(code) = self.shared.core().take_topic_error(topic) {
                 return Err(failure::topic_error(topic, code));
@@ -248,10 +257,12 @@ impl Producer {
         }
     }
 
-    fn topic_missing(&self, record: &Record<'_>) -> Failure {
+    /// `is_updated`: an answer came at the very end; as in Java, its error is then told only if it is one that could pass.
+    fn topic_missing(&self, record: &Record<'_>, is_updated: bool) -> Failure {
         let (cause, block_max) = {
             let core = self.shared.core();
-            (core.topic_error(record.topic), core.config().block_max)
+            let cause = core.topic_error(record.topic).filter(|cause| !is_updated || cause.is_retriable());
+            (cause, core.config().block_max)
         };
         match (record.partition, self.shared.cell.load().partition_count(record.topic)) {
             (Some(partition), Some(count)) => failure::partition_not_present(record.topic, partition, count, block_max, cause),

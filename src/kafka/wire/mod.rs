@@ -3,6 +3,7 @@
 //! Messages come from the `kafka-protocol` crate, and only this module and its users inside `kafka` see them. Not here: sockets, retries.
 
 pub mod batch;
+pub mod compression;
 pub mod error;
 pub mod frame;
 pub mod messages;

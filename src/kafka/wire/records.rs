@@ -1,9 +1,11 @@
 //! Reading the records of a closed batch back, to put them into smaller ones.
 //!
-//! Parsing (and decompressing) is the codec crate's; only what this client itself writes is read, so records have no headers.
+//! Parsing is the codec crate's; only what this client itself writes is read, so records have no headers.
 
 use bytes::Bytes;
 use kafka_protocol::records::RecordBatchDecoder;
+
+use crate::kafka::wire::batch::unpacked;
 
 /// A record of a closed batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub struct WrittenRecord {
 
 /// The records of one batch, in order; `None` if these bytes are not one.
 #[must_use]
-pub fn records_of(mut batch: Bytes) -> Option<Vec<WrittenRecord>> {
+pub fn records_of(batch: Bytes) -> Option<Vec<WrittenRecord>> {
+    let mut batch = unpacked(batch)?;
     let set = RecordBatchDecoder::decode(&mut batch).ok().filter(|_| batch.is_empty())?;
     let records = set.records.into_iter();
     Some(

@@ -4,7 +4,7 @@
 
 use super::Setting;
 use super::Support::{Honoured, NotYet, Refused};
-use super::Value::{Number, Text, Truth, Whole, Word};
+use super::Value::{Number, Text, Truth, Whole, WholeOr, Word};
 
 const INT_MIN: i64 = i32::MIN as i64;
 const INT_MAX: i64 = i32::MAX as i64;
@@ -31,10 +31,10 @@ pub(super) const SETTINGS: &[Setting] = &[
         NotYet { like: Some("use_all_dns_ips") },
     ),
     setting("client.id", Text, Refused("the group's name makes it: NAME-0, NAME-1 and so on")),
-    setting("compression.gzip.level", Whole { min: -1, max: 9 }, NotYet { like: None }),
-    setting("compression.lz4.level", Whole { min: 1, max: 17 }, NotYet { like: None }),
-    setting("compression.type", Word { words: &["none", "gzip", "snappy", "lz4", "zstd"], any_case: false }, NotYet { like: Some("none") }),
-    setting("compression.zstd.level", Whole { min: -131072, max: 22 }, NotYet { like: None }),
+    setting("compression.gzip.level", WholeOr { also: -1, min: 1, max: 9 }, Honoured),
+    setting("compression.lz4.level", Whole { min: 1, max: 17 }, NotYet { like: Some("9") }),
+    setting("compression.type", Word { words: &["none", "gzip", "snappy", "lz4", "zstd"], any_case: false }, Honoured),
+    setting("compression.zstd.level", Whole { min: -131072, max: 22 }, Honoured),
     setting("config.providers", Text, NotYet { like: None }),
     setting("connections.max.idle.ms", Whole { min: LONG_MIN, max: LONG_MAX }, Honoured),
     setting("delivery.timeout.ms", Whole { min: 0, max: INT_MAX }, Honoured),
@@ -58,7 +58,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("partitioner.availability.timeout.ms", Whole { min: 0, max: LONG_MAX }, Honoured),
     setting("partitioner.class", Text, NotYet { like: None }),
     setting("partitioner.ignore.keys", Truth, Honoured),
-    setting("receive.buffer.bytes", Whole { min: -1, max: INT_MAX }, NotYet { like: None }),
+    setting("receive.buffer.bytes", Whole { min: -1, max: INT_MAX }, Honoured),
     setting("reconnect.backoff.max.ms", Whole { min: 0, max: LONG_MAX }, Honoured),
     setting("reconnect.backoff.ms", Whole { min: 0, max: LONG_MAX }, Honoured),
     setting("request.timeout.ms", Whole { min: 0, max: INT_MAX }, Honoured),
@@ -116,7 +116,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         NotYet { like: Some("PLAINTEXT") },
     ),
     setting("security.providers", Text, NotYet { like: None }),
-    setting("send.buffer.bytes", Whole { min: -1, max: INT_MAX }, NotYet { like: None }),
+    setting("send.buffer.bytes", Whole { min: -1, max: INT_MAX }, Honoured),
     setting("socket.connection.setup.timeout.max.ms", Whole { min: LONG_MIN, max: LONG_MAX }, Honoured),
     setting("socket.connection.setup.timeout.ms", Whole { min: LONG_MIN, max: LONG_MAX }, Honoured),
     setting("ssl.cipher.suites", Text, NotYet { like: None }),

@@ -4,8 +4,11 @@
 //! set of messages.
 
 mod keys;
+mod reasons;
 
 use std::collections::BTreeMap;
+
+pub use reasons::reason;
 
 use super::model::EngineKind;
 use super::problem::{Severity, nearest};
@@ -31,6 +34,15 @@ pub enum Support {
 pub enum Value {
     /// A whole number.
     Whole {
+        /// Lowest.
+        min: i64,
+        /// Highest.
+        max: i64,
+    },
+    /// One number, or a whole number within bounds.
+    WholeOr {
+        /// The number that is allowed besides.
+        also: i64,
         /// Lowest.
         min: i64,
         /// Highest.
@@ -101,6 +113,7 @@ pub fn examine(config: &BTreeMap<String, String>, engine: EngineKind) -> Vec<Fin
     let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value, engine)).collect();
     findings.extend(delivery_timeout_too_short(config));
     findings.extend(unfit_for_idempotence(config));
+    findings.extend(zstd_not_built_in(config, engine));
     findings.extend(
         [
             never_reached(config, "retry.backoff.ms", "retry.backoff.max.ms"),
@@ -131,10 +144,11 @@ fn examine_one(key: &str, value: &str, engine: EngineKind) -> Option<Finding> {
     match setting.support {
         Support::NotYet { like } if engine == EngineKind::Native && like.is_none_or(|like| !like.eq_ignore_ascii_case(value.trim())) => {
             let hint = match like {
-                Some(like) => format!("the native producer behaves as with \"{like}\""),
+                Some(like) => format!("it behaves as with \"{like}\""),
                 None => "it has no effect: leave it out, or do not count on it".to_owned(),
             };
-            Some(about_key(key, Severity::Warning, format!("the native producer does not honour `{key}` yet"), hint))
+            let message = format!("the native producer does not honour `{key}`: it {}", reason(key));
+            Some(about_key(key, Severity::Warning, message, hint))
         }
         _ => None,
     }
@@ -152,6 +166,10 @@ fn wrong_value(setting: &Setting, value: &str) -> Option<Finding> {
                 ("is a whole number".to_owned(), "it counts milliseconds and has no unit, as in Java".to_owned())
             }
             Err(_) => ("is a whole number".to_owned(), "it has no unit, as in Java".to_owned()),
+        },
+        Value::WholeOr { also, min, max } => match value.parse::<i64>() {
+            Ok(number) if number == also || (min..=max).contains(&number) => return None,
+            _ => (format!("lies between {min} and {max}, or is {also}"), bounds),
         },
         Value::Number if value.parse::<f64>().is_ok() => return None,
         Value::Number => ("is a number".to_owned(), "for instance 0.8".to_owned()),
@@ -217,6 +235,18 @@ fn unfit_for_idempotence(config: &BTreeMap<String, String>) -> Vec<Finding> {
     findings
 }
 
+/// The codec is C code, and not part of every build.
+fn zstd_not_built_in(config: &BTreeMap<String, String>, engine: EngineKind) -> Option<Finding> {
+    let is_missing = engine == EngineKind::Native && !cfg!(feature = "zstd") && config.get("compression.type")?.trim() == "zstd";
+    is_missing.then(|| Finding {
+        key: "compression.type".to_owned(),
+        about_value: true,
+        severity: Severity::Error,
+        message: "this build cannot compress with zstd, which is C code".to_owned(),
+        hint: "take gzip, snappy or lz4, or build with `cargo build --release --features zstd`".to_owned(),
+    })
+}
+
 /// A first delay above its own ceiling: Java warns, and uses the ceiling.
 fn never_reached(config: &BTreeMap<String, String>, first: &str, ceiling: &str) -> Option<Finding> {
     let (low, high) = (number(config, first)?, number(config, ceiling)?);
@@ -247,7 +277,7 @@ mod tests {
     #[test]
     fn names_fall_into_four_classes() {
         assert_eq!(classify("linger.ms"), Support::Honoured);
-        assert_eq!(classify("compression.type"), Support::NotYet { like: Some("none") });
+        assert_eq!(classify("compression.lz4.level"), Support::NotYet { like: Some("9") });
         assert!(matches!(classify("bootstrap.servers"), Support::Refused(_)));
         assert_eq!(classify("lingr.ms"), Support::Unknown);
     }
@@ -259,9 +289,10 @@ mod tests {
         {
             assert!(said(&[(key, value)]).is_empty(), "{key}");
         }
-        insta::assert_snapshot!(said(&[("enable.metrics.push", "true"), ("send.buffer.bytes", "-1")]).join("\n"), @r#"
-        Warning: the native producer does not honour `enable.metrics.push` yet | the native producer behaves as with "false"
-        Warning: the native producer does not honour `send.buffer.bytes` yet | it has no effect: leave it out, or do not count on it
+        insta::assert_snapshot!(said(&[("enable.metrics.push", "true"), ("client.dns.lookup", "resolve_canonical_bootstrap_servers_only"), ("sasl.mechanism", "PLAIN")]).join("\n"), @r#"
+        Warning: the native producer does not honour `client.dns.lookup`: it takes a host's next address at each attempt, and looks up no canonical names | it behaves as with "use_all_dns_ips"
+        Warning: the native producer does not honour `enable.metrics.push`: it sends no metrics of its own to brokers (KIP-714) | it behaves as with "false"
+        Warning: the native producer does not honour `sasl.mechanism`: it does not authenticate | it has no effect: leave it out, or do not count on it
         "#);
     }
 
@@ -273,6 +304,7 @@ mod tests {
             ("acks", "2"),
             ("partitioner.ignore.keys", "yes"),
             ("sasl.login.refresh.window.factor", "wide"),
+            ("compression.gzip.level", "0"),
             ("sasl.login.refresh.buffer.seconds", "4000"),
             ("metdata.max.age.ms", "1"),
             ("zzz", "1"),
@@ -281,6 +313,7 @@ mod tests {
         insta::assert_snapshot!(said(&pairs).join("\n"), @r#"
         Error: `acks` is one of all, -1, 0, 1 | for instance "all"
         Error: `client.id` cannot be set here | the group's name makes it: NAME-0, NAME-1 and so on
+        Error: `compression.gzip.level` lies between 1 and 9, or is -1 | the bounds are the Java producer's own
         Error: `linger.ms` is at least 0 | the bounds are the Java producer's own
         Error: no producer has a property `metdata.max.age.ms` | did you mean `metadata.max.age.ms`?
         Error: `partitioner.ignore.keys` is true or false | write one of both
@@ -309,6 +342,21 @@ mod tests {
         insta::assert_snapshot!(said(&[("transactional.id", "t-1")]).join("\n"), @r#"
         Error: `transactional.id` cannot be set here | chaos's producers have no transactions; idempotence needs only `enable.idempotence`
         "#);
+    }
+
+    #[test]
+    fn zstd_needs_a_build_that_has_it() {
+        let found = said(&[("compression.type", "zstd")]);
+        assert_eq!(found.is_empty(), cfg!(feature = "zstd"), "{found:?}");
+        assert!(said(&[("compression.type", "lz4"), ("compression.lz4.level", "9"), ("compression.gzip.level", "-1")]).is_empty());
+        let java = BTreeMap::from([("compression.type".to_owned(), "zstd".to_owned())]);
+        assert!(examine(&java, EngineKind::Java).is_empty());
+    }
+
+    #[test]
+    fn every_property_without_effect_has_its_reason() {
+        let without: Vec<_> = keys::SETTINGS.iter().filter(|setting| matches!(setting.support, Support::NotYet { .. })).collect();
+        assert!(without.iter().all(|setting| reason(setting.name) != "is not built for it yet"));
     }
 
     #[test]
