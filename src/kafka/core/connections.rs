@@ -219,7 +219,6 @@ impl<K> Connections<K> {
         connection.state = ConnectionState::Disconnected;
         connection.versions = None;
         connection.unwritten = 0;
-        connection.throttled_until = None;
         connection.last_attempt = now;
         connection.reconnect_wait = self.reconnect_backoff.wait(connection.failures, random);
         connection.failures += 1;
@@ -229,7 +228,8 @@ impl<K> Connections<K> {
     /// The broker asks for silence.
     pub fn throttle(&mut self, node: BrokerId, span: Duration, now: Moment) {
         if let Some(connection) = self.nodes.get_mut(&node) {
-            connection.throttled_until = Some(now + span);
+            // The end never moves back, and outlives a disconnect.
+            connection.throttled_until = connection.throttled_until.max(Some(now + span));
             connection.in_flight.iter_mut().for_each(|request| request.throttled += span);
         }
     }
@@ -268,10 +268,11 @@ impl<K> Connections<K> {
             .map(|(node, _)| node)
     }
 
-    /// Whether any node is in CONNECTING.
+    /// Whether any of these nodes is in CONNECTING. Those that the snapshot does not name any more do not count, as in Java.
     #[must_use]
-    pub fn is_any_connecting(&self) -> bool {
-        self.nodes.values().any(|connection| connection.state == ConnectionState::Connecting)
+    pub fn is_any_connecting(&self, nodes: &[(BrokerId, HostPort)]) -> bool {
+        let is_connecting = |node| self.nodes.get(node).is_some_and(|connection| connection.state == ConnectionState::Connecting);
+        nodes.iter().any(|(node, _)| is_connecting(node))
     }
 
     /// The node to ask: the one with the fewest requests in flight that can take one now; else one that is being connected to; else the one

@@ -47,7 +47,9 @@ pub struct MetadataMachine {
     seen_epochs: FxHashMap<TopicPartition, LeaderEpoch>,
     /// Topic-level errors of the last answer.
     errors: FxHashMap<TopicName, ErrorCode>,
-    /// Those of them (17, 29) that a waiting `send` must hear of.
+    /// Topics that cannot be used (17, 29). Part of what is believed of the cluster: a partial answer that does not name them leaves them here.
+    refused: FxHashMap<TopicName, ErrorCode>,
+    /// Those of them that a waiting `send` must still hear of.
     recoverable: FxHashMap<TopicName, ErrorCode>,
 }
 
@@ -99,6 +101,7 @@ impl MetadataMachine {
             need_partial: false,
             seen_epochs: FxHashMap::default(),
             errors: FxHashMap::default(),
+            refused: FxHashMap::default(),
             recoverable: FxHashMap::default(),
         };
         machine.back_to_bootstrap(UpdateReason::Start);
@@ -108,6 +111,7 @@ impl MetadataMachine {
     fn back_to_bootstrap(&mut self, reason: UpdateReason) {
         self.update_version.0 += 1;
         self.snapshot = Arc::new(Snapshot::bootstrap(&self.bootstrap, self.update_version));
+        self.refused.clear();
         self.need_full = Some(reason);
     }
 
@@ -266,7 +270,7 @@ impl MetadataMachine {
         nodes.shuffle(random);
         let cluster_id = answer.cluster_id.map(Arc::from);
         self.snapshot = Arc::new(Snapshot::new(self.update_version, nodes, cluster_id, answer.controller, topics));
-        self.after_publication(&named, now);
+        self.after_publication(full, &named, now);
         raised
     }
 
@@ -331,12 +335,12 @@ impl MetadataMachine {
         taken
     }
 
-    fn after_publication(&mut self, named: &[TopicName], now: Moment) {
-        let is_recoverable =
-            |error: ErrorCode| [ErrorCode::INVALID_TOPIC_EXCEPTION, ErrorCode::TOPIC_AUTHORIZATION_FAILED].contains(&error);
-        self.recoverable =
-            self.errors.iter().filter(|(_, error)| is_recoverable(**error)).map(|(name, error)| (name.clone(), *error)).collect();
-        let Self { seen_epochs, interest, .. } = self;
+    fn after_publication(&mut self, full: bool, named: &[TopicName], now: Moment) {
+        let is_refusal = |error: ErrorCode| [ErrorCode::INVALID_TOPIC_EXCEPTION, ErrorCode::TOPIC_AUTHORIZATION_FAILED].contains(&error);
+        let Self { seen_epochs, interest, refused, errors, .. } = self;
+        refused.retain(|topic, _| !full && !named.contains(topic) && interest.retain(topic, now));
+        refused.extend(errors.iter().filter(|(_, error)| is_refusal(**error)).map(|(name, error)| (name.clone(), *error)));
+        self.recoverable = refused.clone();
         seen_epochs.retain(|partition, _| interest.retain(&partition.topic, now));
         for topic in named {
             self.interest.answered(topic);
@@ -356,10 +360,10 @@ impl MetadataMachine {
         error
     }
 
-    /// Whether the last answer called the topic's name invalid; does not clear anything.
+    /// Whether the topic's name is known to be invalid; does not clear anything.
     #[must_use]
     pub fn is_invalid(&self, topic: &TopicName) -> bool {
-        self.errors.get(topic) == Some(&ErrorCode::INVALID_TOPIC_EXCEPTION)
+        self.refused.get(topic) == Some(&ErrorCode::INVALID_TOPIC_EXCEPTION)
     }
 
     /// The leader's epoch of a partition as far as this client knows: that of the snapshot if it is current, else the highest one accepted.

@@ -18,6 +18,9 @@ use crate::kafka::event::{ClientEvent, DisconnectCause, MetadataOutcome, UpdateR
 use crate::kafka::metadata::{Snapshot, SnapshotChanges};
 use crate::kafka::wire::messages::{decode_metadata, encode_metadata};
 
+/// Before this version brokers held their answers back themselves (KIP-219).
+const FIRST_METADATA_VERSION_THAT_THROTTLES: i16 = 6;
+
 impl ProducerCore {
     /// Whether a Metadata request must go out now. While it is so, no node takes Produce requests (as in Java).
     pub(super) fn is_update_due(&mut self, now: Moment) -> bool {
@@ -41,7 +44,7 @@ impl ProducerCore {
             self.send_metadata_request(node, now);
             return None;
         }
-        if self.connections.is_any_connecting() {
+        if self.connections.is_any_connecting(&self.machine.snapshot().nodes) {
             return retry_soon;
         }
         if self.connections.can_connect(node, now) {
@@ -97,7 +100,9 @@ impl ProducerCore {
                 MetadataOutcome::Malformed
             }
             Ok(answer) => {
-                self.throttle(node, answer.throttle_ms, now);
+                if version >= FIRST_METADATA_VERSION_THAT_THROTTLES {
+                    self.throttle(node, answer.throttle_ms, now);
+                }
                 let heeds = self.config.recovery_strategy == RecoveryStrategy::Rebootstrap;
                 match self.machine.accept(request, answer, now, heeds, &mut self.random) {
                     Accepted::RebootstrapRequired => MetadataOutcome::RebootstrapRequired,

@@ -45,6 +45,9 @@ impl Reply {
 #[derive(Debug)]
 pub(super) struct InFlightBatches(Vec<(Option<TopicId>, Option<Batch>)>);
 
+/// Before this version brokers held their answers back themselves (KIP-219).
+const FIRST_PRODUCE_VERSION_THAT_THROTTLES: i16 = 6;
+
 impl ProducerCore {
     /// Sends what is ready to every node that can take it, and begins to connect to those that cannot. Returns whether anything was sent, and
     /// how long to wait before looking again (`None`: an event will tell).
@@ -146,7 +149,9 @@ impl ProducerCore {
             return self.fail_batches(node, batches, DisconnectCause::Protocol, now);
         };
         self.tell(now, ClientEvent::ProduceDone { node, round_trip: now.since(sent_at) });
-        self.throttle(node, answer.throttle_ms, now);
+        if version >= FIRST_PRODUCE_VERSION_THAT_THROTTLES {
+            self.throttle(node, answer.throttle_ms, now);
+        }
         let mut hints = LeaderHints::new(answer.endpoints);
         for partition in answer.partitions {
             if let Some(batch) = batches.take(&partition) {

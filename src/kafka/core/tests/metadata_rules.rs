@@ -130,6 +130,19 @@ fn a_partial_answer_replaces_the_node_list_for_old_topics_too() {
 }
 
 #[test]
+fn a_topic_stays_refused_until_an_answer_names_it_or_is_full() {
+    let mut believer = Believer::new();
+    believer.hear(answer(2, vec![topic_error("orders", 17)]));
+    assert!(believer.machine.is_invalid(&topic("orders")));
+    believer.machine.add_topic(&topic("late"), START);
+    believer.hear_partial(answer(2, vec![topic_error("late", 3)]));
+    assert!(believer.machine.is_invalid(&topic("orders")), "a partial answer about another topic");
+    assert_eq!(believer.machine.take_recoverable_error(&topic("orders")), Some(ErrorCode::INVALID_TOPIC_EXCEPTION), "and told again");
+    believer.hear(answer(2, vec![topic_answer("orders", 7, vec![partition(0, 1, 5)])]));
+    assert!(!believer.machine.is_invalid(&topic("orders")));
+}
+
+#[test]
 fn recoverable_errors_are_told_once_to_whoever_asks_first() {
     let mut believer = Believer::new();
     believer.machine.add_topic(&topic("secret"), START);

@@ -7,3 +7,5 @@ mod faults;
 mod first_send;
 mod flow;
 mod metadata_seen;
+mod share;
+mod wrong_bootstrap;
