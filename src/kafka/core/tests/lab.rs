@@ -219,6 +219,22 @@ impl Lab {
         self.core.on_disconnected(node, id, self.now);
     }
 
+    /// The same for the connection of a request, if it is still there.
+    pub(super) fn cut_connection(&mut self, written: &Written) {
+        if self.links.iter().any(|(linked, _)| *linked == written.connection) {
+            self.links.retain(|(linked, _)| *linked != written.connection);
+            self.written.retain(|other| other.connection != written.connection);
+            self.core.on_disconnected(written.node, written.connection, self.now);
+        }
+    }
+
+    /// The same, if there is a connection.
+    pub(super) fn cut_if_connected(&mut self, node: i32) {
+        if self.links.iter().any(|(_, linked)| *linked == BrokerId(node)) {
+            self.cut(node);
+        }
+    }
+
     pub(super) fn answer_well(&mut self, written: &Written) {
         let frame = match written.api_key {
             18 => api_versions_frame(written),
@@ -239,6 +255,12 @@ impl Lab {
     /// The same for Produce, with a place where the log begins.
     pub(super) fn answer_produce_with_start(&mut self, written: &Written, code: i16, log_start_offset: i64) {
         let frame = produce_frame_with(written, |_| (code, -1), log_start_offset);
+        self.core.on_frame(written.node, written.connection, frame, self.now);
+    }
+
+    /// Answers each batch of a Produce request on its own: error code and base offset.
+    pub(super) fn answer_batches(&mut self, written: &Written, answer: impl FnMut(&SentBatch) -> (i16, i64)) {
+        let frame = produce_frame_with(written, answer, 0);
         self.core.on_frame(written.node, written.connection, frame, self.now);
     }
 

@@ -3,6 +3,7 @@
 mod lab;
 mod leader_hints;
 mod metadata_rules;
+mod one_outcome;
 mod partition_choice;
 mod produce_rules;
 mod producer_id_rules;

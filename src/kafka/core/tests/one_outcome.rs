@@ -1,0 +1,252 @@
+//! A producer against a broker that keeps sequence numbers, while everything that may go wrong does: what is told of each record is true.
+//!
+//! The log is one for all brokers, as after clean elections. Answers are lost, requests are lost, batches are refused for a while, leaders move
+//! with requests on the wire, records expire. Then, for any order of these: every record has one outcome; what is ok is in the log once; what
+//! failed is not in it; nothing is in it twice; and each partition has its records in the order of their sends.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::lab::{Lab, SentBatch, Written, ms, partition};
+use crate::ids::BrokerId;
+use crate::kafka::event::Outcome;
+
+/// What happens in one step of the pretended world.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A record is sent to a partition.
+    Append(i32),
+    /// The oldest request on the wire to this node, or to any, is handled.
+    Handle(Handling, i32),
+    /// A node's connection breaks.
+    Cut(i32),
+    /// Another node leads a partition.
+    Move(i32, i32),
+    /// Time passes.
+    Wait(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Handling {
+    /// As a broker does.
+    Well,
+    /// Refused before anything is written.
+    Refuse(i16),
+    /// Written, and answered with 20.
+    AfterAppend,
+    /// Written, and the connection breaks before the answer.
+    LoseAnswer,
+    /// The connection breaks before it is read.
+    LoseRequest,
+}
+
+/// The log and the state of producers, as a broker keeps them: epoch, and base and last number of the batch that came last.
+#[derive(Debug, Default)]
+struct Broker {
+    log: BTreeMap<i32, Vec<u64>>,
+    state: BTreeMap<i32, ProducerState>,
+}
+
+#[derive(Clone, Debug)]
+struct ProducerState {
+    epoch: i16,
+    next: i32,
+    /// Base numbers of the last five batches, with their counts.
+    recent: Vec<(i32, usize)>,
+}
+
+impl Broker {
+    /// The code that the batch is answered with.
+    fn append(&mut self, batch: &SentBatch) -> i16 {
+        let known = self.state.get(&batch.partition).cloned();
+        let mut state = known.unwrap_or(ProducerState { epoch: batch.producer.1, next: 0, recent: Vec::new() });
+        if batch.producer.1 < state.epoch {
+            return 47;
+        }
+        if batch.producer.1 > state.epoch {
+            state = ProducerState { epoch: batch.producer.1, next: 0, recent: Vec::new() };
+        } else if state.recent.contains(&(batch.base_sequence, batch.values.len())) {
+            return 0;
+        }
+        if batch.base_sequence != state.next {
+            return if batch.base_sequence < state.next { 46 } else { 45 };
+        }
+        state.next += i32::try_from(batch.values.len()).unwrap();
+        state.recent.push((batch.base_sequence, batch.values.len()));
+        let surplus = state.recent.len().saturating_sub(5);
+        state.recent.drain(..surplus);
+        let marks = batch.values.iter().map(|value| u64::from_be_bytes(value[..].try_into().unwrap()));
+        self.log.entry(batch.partition).or_default().extend(marks);
+        self.state.insert(batch.partition, state);
+        0
+    }
+}
+
+struct World {
+    lab: Lab,
+    broker: Broker,
+    sent: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let properties =
+            [("linger.ms", "2"), ("request.timeout.ms", "400"), ("delivery.timeout.ms", "1500"), ("batch.size", "100"), ("retries", "20")];
+        let mut lab = Lab::new(&properties);
+        lab.core.use_topic(&super::lab::topic("orders"), lab.now);
+        lab.run(ms(300));
+        lab.events.clear();
+        Self { lab, broker: Broker::default(), sent: 0 }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Append(index) => {
+                self.sent += 1;
+                // After going back to the bootstrap list the topic is unknown for a while: a sender would wait.
+                if !self.lab.append_value(index, self.sent, &self.sent.to_be_bytes()) {
+                    self.sent -= 1;
+                }
+            }
+            Step::Handle(handling, node) => self.handle(handling, node),
+            Step::Cut(node) => self.lab.cut_if_connected(node),
+            Step::Move(index, node) => {
+                let orders = &mut self.lab.cluster.topics[0].partitions[usize::try_from(index).unwrap()];
+                let epoch = orders.epoch.unwrap().0 + 1;
+                *orders = partition(index, node, epoch);
+            }
+            Step::Wait(span_ms) => self.lab.run_silent(ms(span_ms)),
+        }
+        self.lab.step();
+        self.serve_others();
+    }
+
+    fn serve_others(&mut self) {
+        for api in [3, 22] {
+            for written in self.lab.take_written(api) {
+                self.lab.answer_well(&written);
+            }
+        }
+        self.lab.step();
+    }
+
+    fn handle(&mut self, handling: Handling, node: i32) {
+        let oldest =
+            |is_wanted: &dyn Fn(&Written) -> bool| self.lab.written.iter().position(|written| written.api_key == 0 && is_wanted(written));
+        let Some(position) = oldest(&|written| written.node == BrokerId(node)).or_else(|| oldest(&|_| true)) else { return };
+        let written = self.lab.written.remove(position).unwrap();
+        match handling {
+            Handling::LoseRequest => self.lab.cut_connection(&written),
+            Handling::LoseAnswer => {
+                self.append(&written, 0);
+                self.lab.cut_connection(&written);
+            }
+            Handling::Well => self.answer(&written, 0),
+            Handling::AfterAppend => self.answer(&written, 20),
+            Handling::Refuse(code) => self.lab.answer_produce(&written, code),
+        }
+    }
+
+    fn append(&mut self, written: &Written, code_when_written: i16) -> BTreeMap<i32, i16> {
+        let leads = |batch: &SentBatch| {
+            let orders = &self.lab.cluster.topics[0].partitions[usize::try_from(batch.partition).unwrap()];
+            orders.leader == Some(written.node)
+        };
+        let mut codes = BTreeMap::new();
+        for batch in written.batches() {
+            let code = if leads(&batch) { self.broker.append(&batch) } else { 6 };
+            codes.insert(batch.partition, if code == 0 { code_when_written } else { code });
+        }
+        codes
+    }
+
+    fn answer(&mut self, written: &Written, code_when_written: i16) {
+        let codes = self.append(written, code_when_written);
+        self.lab.answer_batches(written, |batch| (codes[&batch.partition], 0));
+    }
+
+    /// Everything heals, and all records get their outcomes.
+    fn settle(&mut self) {
+        for _ in 0..4_000 {
+            if self.lab.core.is_drained() {
+                return;
+            }
+            self.step(Step::Wait(1));
+            self.step(Step::Handle(Handling::Well, 1));
+        }
+        panic!("records without outcome: {:?}", self.lab.core.unserved());
+    }
+
+    fn judge(mut self) -> Result<(), TestCaseError> {
+        let mut outcomes: BTreeMap<u64, Outcome> = BTreeMap::new();
+        for (mark, outcome) in self.lab.take_outcomes() {
+            prop_assert!(outcomes.insert(mark, outcome).is_none(), "a second outcome for record {mark}");
+        }
+        prop_assert_eq!(outcomes.len() as u64, self.sent, "an outcome for each record");
+        for (index, log) in &self.broker.log {
+            prop_assert!(log.is_sorted(), "order and no duplicates in partition {}: {:?}", index, log);
+            prop_assert!(log.windows(2).all(|pair| pair[0] < pair[1]), "no duplicates in partition {}: {:?}", index, log);
+        }
+        let is_written = |mark: &u64| self.broker.log.values().any(|log| log.contains(mark));
+        for (mark, outcome) in &outcomes {
+            match outcome {
+                Outcome::Ok { .. } => prop_assert!(is_written(mark), "record {mark} is ok and not in the log"),
+                Outcome::Failed(failure) => prop_assert!(!is_written(mark), "record {mark} failed and is in the log: {failure:?}"),
+                Outcome::Indeterminate(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn handlings() -> impl Strategy<Value = Handling> {
+    prop_oneof![
+        4 => Just(Handling::Well),
+        1 => prop_oneof![Just(6_i16), Just(19), Just(3)].prop_map(Handling::Refuse),
+        1 => Just(Handling::AfterAppend),
+        1 => Just(Handling::LoseAnswer),
+        1 => Just(Handling::LoseRequest),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => (0..2).prop_map(Step::Append),
+        6 => (handlings(), 1..3).prop_map(|(handling, node)| Step::Handle(handling, node)),
+        1 => (1..3).prop_map(Step::Cut),
+        1 => (0..2, 1..3).prop_map(|(index, node)| Step::Move(index, node)),
+        4 => (1_u64..60).prop_map(Step::Wait),
+        1 => (400_u64..900).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn what_is_told_of_each_record_is_true(steps in prop::collection::vec(steps(), 1..120)) {
+        let mut world = World::new();
+        for step in steps {
+            world.step(step);
+        }
+        world.settle();
+        world.judge()?;
+    }
+}
+
+#[test]
+fn the_pretended_broker_keeps_numbers() {
+    let batch = |epoch, base_sequence| SentBatch {
+        partition: 0,
+        producer: (7_000, epoch),
+        base_sequence,
+        values: vec![bytes::Bytes::copy_from_slice(&0_u64.to_be_bytes())],
+    };
+    let mut broker = Broker::default();
+    let rows = [(1, 0, 0), (1, 0, 0), (1, 2, 45), (1, 1, 0), (0, 2, 47), (2, 3, 45), (2, 0, 0)];
+    for (epoch, base_sequence, code) in rows {
+        assert_eq!(broker.append(&batch(epoch, base_sequence)), code, "{epoch} {base_sequence}");
+    }
+    assert_eq!(broker.log[&0].len(), 3);
+}
