@@ -159,6 +159,8 @@ pub struct StageFinding {
     pub ready: Option<Spread>,
     /// The first topic is in the snapshot.
     pub metadata: Option<Spread>,
+    /// The producer id is there; `None` without idempotence.
+    pub producer_id: Option<Spread>,
     /// The first record is acknowledged.
     pub acknowledged: Option<Spread>,
 }

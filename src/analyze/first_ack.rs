@@ -12,6 +12,7 @@ struct Stages {
     connected_us: Vec<u64>,
     ready_us: Vec<u64>,
     metadata_us: Vec<u64>,
+    producer_id_us: Vec<u64>,
     ack_us: Vec<u64>,
 }
 
@@ -24,11 +25,12 @@ pub(crate) struct FirstAcks {
 impl FirstAcks {
     /// Takes in a fact.
     pub(crate) fn fold(&mut self, stamped: &Stamped) {
-        if let Fact::FirstAck { group, connected_us, ready_us, metadata_us, ack_us, .. } = &stamped.fact {
+        if let Fact::FirstAck { group, connected_us, ready_us, metadata_us, producer_id_us, ack_us, .. } = &stamped.fact {
             let stages = self.groups.entry(group.clone()).or_default();
             stages.connected_us.extend(connected_us);
             stages.ready_us.extend(ready_us);
             stages.metadata_us.extend(metadata_us);
+            stages.producer_id_us.extend(producer_id_us);
             stages.ack_us.push(*ack_us);
         }
     }
@@ -40,6 +42,7 @@ impl FirstAcks {
             connected: spread_ms(&stages.connected_us),
             ready: spread_ms(&stages.ready_us),
             metadata: spread_ms(&stages.metadata_us),
+            producer_id: spread_ms(&stages.producer_id_us),
             acknowledged: spread_ms(&stages.ack_us),
         }
     }

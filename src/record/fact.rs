@@ -103,6 +103,8 @@ pub enum Fact {
         ready_us: Option<u64>,
         /// The first topic is in the snapshot.
         metadata_us: Option<u64>,
+        /// The producer id is there; `None` without idempotence, and in engines that do not tell.
+        producer_id_us: Option<u64>,
         /// The first record is acknowledged.
         ack_us: u64,
     },
@@ -125,8 +127,8 @@ pub enum Fact {
         group: String,
         /// The producer.
         producer: ProducerIndex,
-        /// What made it necessary: `start`, `new_topic`, `age`, `disconnect`, `produce_error`, `metadata_error`, `no_leader`, `rebootstrap`;
-        /// [`UNKNOWN_REASON`] of a client that does not say.
+        /// What made it necessary: `start`, `new_topic`, `age`, `disconnect`, `produce_error`, `metadata_error`, `no_leader`, `rebootstrap`,
+        /// `producer_id`; [`UNKNOWN_REASON`] of a client that does not say.
         reason: String,
         /// The error code behind `produce_error` and `metadata_error`.
         code: Option<i16>,

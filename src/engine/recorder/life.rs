@@ -20,6 +20,7 @@ pub(crate) struct Life {
     connected: Option<Moment>,
     ready: Option<Moment>,
     metadata: Option<Moment>,
+    producer_id: Option<Moment>,
     acknowledged: bool,
     pub(super) metadata_requests: [u64; REASONS.len()],
     request: Option<Request>,
@@ -51,6 +52,7 @@ impl Life {
             connected: None,
             ready: None,
             metadata: None,
+            producer_id: None,
             acknowledged: false,
             metadata_requests: [0; REASONS.len()],
             request: None,
@@ -74,6 +76,7 @@ impl Life {
             connected_us: self.connected.map(since_made),
             ready_us: self.ready.map(since_made),
             metadata_us: self.metadata.map(since_made),
+            producer_id_us: self.producer_id.map(since_made),
             ack_us: since_made(at),
         })
     }
@@ -88,6 +91,12 @@ impl Life {
             }
             ClientEvent::Ready { .. } => {
                 self.ready.get_or_insert(at);
+                None
+            }
+            ClientEvent::ProducerIdAnswered { given, .. } => {
+                if given.is_ok() {
+                    self.producer_id.get_or_insert(at);
+                }
                 None
             }
             ClientEvent::MetadataRequestSent { .. } => {
@@ -154,7 +163,6 @@ impl Life {
             }
             ClientEvent::Connecting { .. }
             | ClientEvent::UpdateRequested { .. }
-            | ClientEvent::ProducerIdAnswered { .. }
             | ClientEvent::ProducerEpochBumped { .. }
             | ClientEvent::ProduceSent { .. }
             | ClientEvent::ProduceDone { .. }

@@ -119,13 +119,13 @@ pub(super) fn growth(page: &mut Page, findings: &Findings) {
 }
 
 pub(super) fn first_ack(page: &mut Page, findings: &Findings) {
-    let mut table = Table::new(&["<group", "producers", "<connected", "<api versions", "<metadata", "<first ack"]);
+    let mut table = Table::new(&["<group", "producers", "<connected", "<api versions", "<metadata", "<producer id", "<first ack"]);
     for group in &findings.groups {
         let stages = &group.first_ack_stages_ms;
         let Some(first_ack) = stages.acknowledged else { continue };
         let stage = |spread: Option<Spread>| or_dash(spread.map(|s| format!("{} / {}", span_ms(s.median), span_ms(s.max))));
         let mut row = vec![group.name.clone(), format!("{}/{}", count(first_ack.count), count(u64::from(group.producers)))];
-        row.extend([stages.connected, stages.ready, stages.metadata, stages.acknowledged].map(stage));
+        row.extend([stages.connected, stages.ready, stages.metadata, stages.producer_id, stages.acknowledged].map(stage));
         table.row(row);
     }
     page.table("From construction to the first ack (median / max over producers)", &table);

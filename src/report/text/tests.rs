@@ -21,6 +21,7 @@ fn first_ack(producer: u32, ack_us: u64) -> Fact {
         connected_us: Some(1_200),
         ready_us: Some(2_900),
         metadata_us: Some(6_100),
+        producer_id_us: Some(8_300),
         ack_us,
     }
 }
