@@ -92,14 +92,16 @@ impl Found<'_> {
         let outside = count(is_outside);
         let unknown = count(|verdict| verdict == Verdict::Unknown);
         let within = count(|verdict| verdict == Verdict::Within);
+        let idle =
+            self.comparisons.iter().filter(|comparison| comparison.verdict == Verdict::Within && !is_ever_above_zero(comparison)).count();
         let of_ours = self.counts.iter().filter(|counts| counts.client == OURS);
         let (good, bad) = of_ours.fold((0, 0), |(good, bad), counts| match counts.agree {
             Some(true) => (good + 1, bad),
             _ => (good, bad + 1),
         });
         format!(
-            "**{within} of {} comparisons are within Java's own spread, {outside} are outside, {unknown} are unknown. Our count of Metadata \
-             requests agrees with the brokers' in {good} of {} runs.**\n\n",
+            "**Of {} comparisons with Java, {within} are within Java's own spread (in {idle} of them nothing happened to any client), {outside} \
+             outside, {unknown} unknown. Our count of Metadata requests agrees with the brokers' in {good} of {} runs.**\n\n",
             within + outside + unknown,
             good + bad,
         )
