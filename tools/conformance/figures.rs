@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::Context as _;
-use kafka_chaos::analyze::LATENESS_P99_MAX_US;
 use serde::Deserialize;
 
 use crate::rows::{Cell, FigureRow, Measured, Metric, RunRow, Values};
@@ -120,7 +119,7 @@ pub(crate) fn run_file(folder: &Path) -> anyhow::Result<RunFile> {
 }
 
 /// The row of a run.
-pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str) -> RunRow {
+pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str, attempts: u32) -> RunRow {
     let of = |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
     let not_clients = ["chaos", "kafka", "image", "kernel", "docker"];
     let foreign = run.versions.iter().filter(|(name, _)| !not_clients.contains(&name.as_str()));
@@ -139,7 +138,9 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str
         started_at: run.started_at.clone(),
         verdict: run.verdict.clone(),
         reasons: run.reasons.join("; "),
-        unusable: unusable(run).join("; "),
+        distrust: distrust(run).join("; "),
+        late_ms: run.generator.baseline_lateness.as_ref().map(|late| late.p99_us.div_ceil(1000)),
+        attempts,
         left_out: variant.left_out.join("; "),
         takes_nodes_down: variant.takes_nodes_down,
         build: build.to_owned(),
@@ -148,14 +149,11 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str
     }
 }
 
-/// Why the figures cannot be trusted. Not the verdict: an expectation that is not met is a finding.
-fn unusable(run: &RunFile) -> Vec<String> {
+/// Why the figures cannot be trusted, whatever the generator's lateness. Not the verdict: an expectation that is not met is a finding.
+fn distrust(run: &RunFile) -> Vec<String> {
     let mut reasons = Vec::new();
     if run.facts_lost > 0 {
         reasons.push(format!("{} facts were lost", run.facts_lost));
-    }
-    if let Some(late) = run.generator.baseline_lateness.as_ref().filter(|late| late.p99_us > LATENESS_P99_MAX_US) {
-        reasons.push(format!("the load generator was late: p99 {} ms in the baseline", late.p99_us / 1000));
     }
     reasons.extend(run.groups.iter().filter(|group| group.totals.sent == 0).map(|group| format!("`{}` never sent", group.name)));
     reasons

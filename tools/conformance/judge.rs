@@ -99,7 +99,7 @@ pub(crate) struct Comparison {
 
 /// Everything there is to compare in usable runs, in the order of subjects.
 pub(crate) fn compare(store: &Store) -> Vec<Comparison> {
-    let usable: BTreeSet<_> = store.runs.iter().filter(|run| run.unusable.is_empty()).map(crate::rows::RunRow::cell).collect();
+    let usable: BTreeSet<_> = store.used().map(crate::rows::RunRow::cell).collect();
     let mut subjects: BTreeMap<Subject, Vec<&FigureRow>> = BTreeMap::new();
     let is_compared = |metric| JUDGED.contains(metric) || SHOWN.contains(metric);
     for row in store.figures.iter().filter(|row| is_compared(&row.metric) && usable.contains(&crate::rows::cell_of(row))) {
@@ -205,7 +205,7 @@ pub(crate) struct Counts {
 /// They agree if they are equal, or, where nodes were taken away: brokers <= own <= brokers + cut off.
 pub(crate) fn counts(store: &Store) -> Vec<Counts> {
     let mut all = Vec::new();
-    for run in store.runs.iter().filter(|run| run.unusable.is_empty()) {
+    for run in store.used() {
         let rows: Vec<&FigureRow> = store.figures.iter().filter(|row| crate::rows::cell_of(row) == run.cell()).collect();
         let clients: BTreeSet<&str> = rows.iter().map(|row| row.client.as_str()).collect();
         for client in clients {

@@ -119,9 +119,11 @@ impl Found<'_> {
             _ => "no runs".to_owned(),
         };
         format!(
-            "* {} runs, {span}; Kafka {}\n* {}\n* chaos {}; {}\n",
+            "* {} runs, {span}; Kafka {}; used are those whose load generator was late by {} ms at most (p99 in the baseline)\n* {}\n* chaos \
+             {}; {}\n",
             self.store.runs.len(),
             all(|run| &run.kafka),
+            self.store.late_ms_max,
             all(|run| &run.machine),
             all(|run| &run.build),
             all(|run| &run.clients),
@@ -135,8 +137,9 @@ impl Found<'_> {
         let cells: BTreeSet<(&str, &str)> = self.store.runs.iter().map(|run| (run.plan.as_str(), run.kafka.as_str())).collect();
         for (plan, kafka) in cells {
             let runs: Vec<&RunRow> = self.store.runs.iter().filter(|run| run.plan == plan && run.kafka == kafka).collect();
-            let used = runs.iter().filter(|run| run.unusable.is_empty()).count();
-            let _ = write!(page, "| {plan} | {kafka} | {used} of {} |", runs.len());
+            let used = runs.iter().filter(|run| run.unused(self.store.late_ms_max).is_none()).count();
+            let attempts: u32 = runs.iter().map(|run| run.attempts).sum();
+            let _ = write!(page, "| {plan} | {kafka} | {used} of {attempts} |");
             for (_, metrics) in COLUMNS {
                 let cell = if used == 0 { "unknown".to_owned() } else { self.column(plan, kafka, metrics) };
                 let _ = write!(page, " {cell} |");
@@ -262,8 +265,8 @@ impl Found<'_> {
         let mut lines = BTreeSet::new();
         for run in &self.store.runs {
             let place = format!("{} on {}, run {}", run.plan, run.kafka, run.repeat);
-            if !run.unusable.is_empty() {
-                lines.insert(format!("* {place} is not used: {}", run.unusable));
+            if let Some(why) = run.unused(self.store.late_ms_max) {
+                lines.insert(format!("* {place} is not used: {why}"));
             } else if run.verdict != "PASS" {
                 lines.insert(format!("* {place}: {}: {}", run.verdict, run.reasons));
             }

@@ -38,8 +38,12 @@ pub(crate) struct RunRow {
     pub(crate) verdict: String,
     /// Its reasons.
     pub(crate) reasons: String,
-    /// Why its figures are not used; empty: they are.
-    pub(crate) unusable: String,
+    /// Why its figures cannot be trusted, lateness aside; empty: they can.
+    pub(crate) distrust: String,
+    /// How late the load generator was in the baseline: the p99, in milliseconds; empty: unknown.
+    pub(crate) late_ms: Option<u64>,
+    /// How often it was run until its figures could be used.
+    pub(crate) attempts: u32,
     /// Clones of groups that a client could not make.
     pub(crate) left_out: String,
     /// Whether a step takes a node away: then requests may be cut off, and counts may differ by them.
@@ -56,6 +60,18 @@ impl RunRow {
     /// Which run.
     pub(crate) fn cell(&self) -> Cell {
         Cell { plan: self.plan.clone(), kafka: self.kafka.clone(), repeat: self.repeat }
+    }
+
+    /// Why its figures are not used; `None`: they are.
+    pub(crate) fn unused(&self, late_ms_max: u64) -> Option<String> {
+        if !self.distrust.is_empty() {
+            return Some(self.distrust.clone());
+        }
+        match self.late_ms {
+            None => Some("nobody knows how late the load generator was".to_owned()),
+            Some(late_ms) if late_ms > late_ms_max => Some(format!("the load generator was late: p99 {late_ms} ms in the baseline")),
+            Some(_) => None,
+        }
     }
 }
 
@@ -174,6 +190,8 @@ impl<'de> Deserialize<'de> for Values {
 /// Both tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Store {
+    /// Runs whose load generator was later than this are not used: p99 in the baseline, in milliseconds.
+    pub(crate) late_ms_max: u64,
     /// Runs.
     pub(crate) runs: Vec<RunRow>,
     /// Figures of these runs.
@@ -185,12 +203,17 @@ impl Store {
     ///
     /// # Errors
     /// A table cannot be read, or holds figures of a run that it does not hold.
-    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
-        let store = Self { runs: read_table(&runs_file(folder))?, figures: read_table(&figures_file(folder))? };
+    pub(crate) fn read(folder: &Path, late_ms_max: u64) -> anyhow::Result<Self> {
+        let store = Self { late_ms_max, runs: read_table(&runs_file(folder))?, figures: read_table(&figures_file(folder))? };
         let cells: BTreeSet<Cell> = store.runs.iter().map(RunRow::cell).collect();
         let stray = store.figures.iter().find(|row| !cells.contains(&cell_of(row)));
         anyhow::ensure!(stray.is_none(), "figures.csv speaks of a run that runs.csv does not hold: {stray:?}");
         Ok(store)
+    }
+
+    /// Runs whose figures are used.
+    pub(crate) fn used(&self) -> impl Iterator<Item = &RunRow> {
+        self.runs.iter().filter(|run| run.unused(self.late_ms_max).is_none())
     }
 
     /// Puts a run in the place of the one of the same cell, if there was one, and keeps rows in order.

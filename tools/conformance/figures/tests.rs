@@ -106,18 +106,22 @@ fn each_figure_comes_from_its_file() {
 #[test]
 fn a_failed_expectation_is_a_finding_but_lateness_makes_a_run_unusable() {
     let run: RunFile = serde_json::from_str(RUN).unwrap();
-    let row = run_row(&cell(), &run, &variant(), "build");
-    assert_eq!((row.verdict.as_str(), row.reasons.as_str(), row.unusable.as_str()), ("FAIL", "one; two", ""));
+    let row = run_row(&cell(), &run, &variant(), "build", 1);
+    assert_eq!((row.verdict.as_str(), row.reasons.as_str(), row.unused(20)), ("FAIL", "one; two", None));
     assert_eq!(row.machine, "2 cores, EPYC, kernel 6.1, docker 20");
     assert_eq!(row.clients, "librdkafka 2.10");
     let rows = [
         (RUN.replace("\"p99_us\": 900", "\"p99_us\": 30000"), "the load generator was late: p99 30 ms in the baseline"),
         (RUN.replace("\"facts_lost\": 0", "\"facts_lost\": 3"), "3 facts were lost"),
+        (
+            RUN.replace(r#"{"count": 9, "p50_us": 1, "p99_us": 900, "max_us": 1000}"#, "null"),
+            "nobody knows how late the load generator was",
+        ),
         (RUN.replace("\"sent\": 9", "\"sent\": 0"), "`native-g` never sent"),
     ];
     for (text, expected) in rows {
         let run: RunFile = serde_json::from_str(&text).unwrap();
-        assert_eq!(run_row(&cell(), &run, &variant(), "build").unusable, expected);
+        assert_eq!(run_row(&cell(), &run, &variant(), "build", 1).unused(20).as_deref(), Some(expected));
     }
 }
 

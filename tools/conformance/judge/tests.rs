@@ -1,7 +1,7 @@
 use super::*;
 use crate::rows::{RunRow, Values};
 
-fn run(repeat: u32, unusable: &str, takes_nodes_down: bool) -> RunRow {
+fn run(repeat: u32, distrust: &str, takes_nodes_down: bool) -> RunRow {
     RunRow {
         plan: "kill".to_owned(),
         kafka: "4.3.0".to_owned(),
@@ -9,7 +9,9 @@ fn run(repeat: u32, unusable: &str, takes_nodes_down: bool) -> RunRow {
         started_at: "2026-11-30T01:00:00Z".to_owned(),
         verdict: "PASS".to_owned(),
         reasons: String::new(),
-        unusable: unusable.to_owned(),
+        distrust: distrust.to_owned(),
+        late_ms: Some(0),
+        attempts: 1,
         left_out: String::new(),
         takes_nodes_down,
         build: "test".to_owned(),
@@ -108,9 +110,9 @@ fn one_odd_producer_of_java_does_not_widen_its_spread() {
 #[test]
 fn runs_that_cannot_be_trusted_are_not_used() {
     let mut store = Store::default();
-    for (repeat, unusable) in [(1, ""), (2, "late")] {
+    for (repeat, distrust) in [(1, ""), (2, "late")] {
         let figures = [OURS, REFERENCE].map(|client| figure(repeat, client, Metric::Failed, "1 1"));
-        store.put(run(repeat, unusable, true), figures.to_vec());
+        store.put(run(repeat, distrust, true), figures.to_vec());
     }
     assert_eq!(compare(&store)[0].clients[OURS].count, 2);
     assert_eq!(counts(&store).len(), 0, "brokers have counted nothing");

@@ -3,10 +3,10 @@ use crate::judge;
 use crate::rows::{Cell, FigureRow, Values};
 
 const RUNS: &str = "\
-plan,kafka,repeat,started_at,verdict,reasons,unusable,left_out,takes_nodes_down,build,clients,machine
-growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,,false,0.1.0 (ab),java 4.3.0,2 cores
-growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),java 4.3.0,2 cores
-kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,late,,true,0.1.0 (ab),java 4.3.0,2 cores
+plan,kafka,repeat,started_at,verdict,reasons,distrust,late_ms,attempts,left_out,takes_nodes_down,build,clients,machine
+growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,3,1,,false,0.1.0 (ab),java 4.3.0,2 cores
+growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,20,2,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),java 4.3.0,2 cores
+kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,,21,3,,true,0.1.0 (ab),java 4.3.0,2 cores
 ";
 
 const FIGURES: &str = "\
@@ -38,7 +38,7 @@ fn store() -> Store {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("runs.csv"), RUNS).unwrap();
     std::fs::write(folder.path().join("figures.csv"), FIGURES).unwrap();
-    Store::read(folder.path()).unwrap()
+    Store::read(folder.path(), 20).unwrap()
 }
 
 fn pages() -> (String, String) {
@@ -65,7 +65,7 @@ fn tables_are_written_as_they_were_read_and_a_run_measured_again_replaces_its_ro
     let mut store = store();
     store.write(folder.path()).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("runs.csv")).unwrap(), RUNS);
-    assert_eq!(Store::read(folder.path()).unwrap(), store);
+    assert_eq!(Store::read(folder.path(), 20).unwrap(), store);
     let again = store.runs[0].clone();
     let figure = FigureRow { values: Values(Vec::new()), ..store.figures[0].clone() };
     store.put(again, vec![figure]);
