@@ -123,7 +123,7 @@ impl JavaHandle {
             }
             // The reader has told why.
             Ok(_) => {}
-            Err(_) => self.failure.tell(ProgramError::Silent { within, said: String::new() }),
+            Err(_) => self.failure.tell(ProgramError::NotFinished { within }),
         }
     }
 }

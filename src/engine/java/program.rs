@@ -39,6 +39,12 @@ pub(super) enum ProgramError {
     /// It says nothing.
     #[error("the Java program has said nothing for {} s{}", within.as_secs(), last_words(said))]
     Silent { within: Duration, said: String },
+    /// It was told to finish, and has not.
+    #[error(
+        "the Java program has not closed its clients and told what became of their records within {} s; the machine may be too busy",
+        within.as_secs()
+    )]
+    NotFinished { within: Duration },
     /// It says what nobody understands.
     #[error("the Java program wrote a line that cannot be read ({source}): {start}")]
     Malformed { start: String, source: serde_json::Error },
