@@ -7,6 +7,7 @@
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
 mod cluster;
+mod codecs;
 mod command_line;
 mod documents;
 mod java;
