@@ -1,6 +1,7 @@
 //! Clusters on the real engine: up, ready, down, what can be done to a node, and that nothing is ever left behind.
 
 mod ending;
+mod idempotence;
 mod nodes;
 mod starting;
 
