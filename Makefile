@@ -11,6 +11,8 @@ CARGO_TEST_FLAGS ?=
 BENCH_OUT ?= results/bench
 BENCH_PAIRED_FLAGS ?=
 BENCH_MANY_FLAGS ?=
+# What is linted and tested; CARGO_FEATURES= leaves the C client out, and with it the need for a C++ compiler.
+CARGO_FEATURES ?= --features librdkafka
 
 # A fresh shell may not have the toolchain on its path yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -34,13 +36,13 @@ demo: setup build ## set up, build, and run a plan on a real cluster
 	$(CHAOS) run $(PLAN) --kafka $(KAFKA)
 
 .PHONY: test
-test: ## all tests, those on real brokers included
+test: c-toolchain ## all tests, those on real brokers included
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
-	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_TEST_FLAGS)
+	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
 
 .PHONY: quick
-quick: ## only the tests that need no container engine
-	cargo test $(LOCKED) $(CARGO_TEST_FLAGS)
+quick: c-toolchain ## only the tests that need no container engine
+	cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
 
 .PHONY: build
 build: ## the program, optimised
@@ -66,14 +68,23 @@ conformance: ## our producer against Java's and librdkafka, on real brokers: hou
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 
 .PHONY: lint
-lint: ## format, clippy, documentation, shell scripts
+lint: c-toolchain ## format, clippy, documentation, shell scripts
 	cargo fmt --check
-	cargo clippy $(LOCKED) --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc $(LOCKED) --no-deps --quiet
+	cargo clippy $(LOCKED) $(CARGO_FEATURES) --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc $(LOCKED) $(CARGO_FEATURES) --no-deps --quiet
 	@for script in $(BASH_SCRIPTS); do bash -n $$script || exit 1; done
 	@for script in $(SH_SCRIPTS); do sh -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck $(BASH_SCRIPTS) $(SH_SCRIPTS); \
 	  else echo 'lint: no shellcheck here, the scripts were only parsed'; fi
+
+.PHONY: librdkafka
+librdkafka: c-toolchain ## the program, optimised, with the C client as an engine
+	cargo build --release $(LOCKED) --features librdkafka
+
+# Only asked for where librdkafka is built.
+.PHONY: c-toolchain
+c-toolchain:
+	@$(if $(or $(CARGO_FEATURES),$(filter librdkafka,$(MAKECMDGOALS))),scripts/setup librdkafka)
 
 .PHONY: setup
 setup: ## toolchain, container engine, the image of KAFKA, the Java producer program

@@ -22,6 +22,8 @@ struct GroupRequests {
     seen: BTreeMap<ProducerIndex, ByReason>,
     /// Sum of the group's seconds; what is left of a client that was cut off and tells no single requests.
     seconds: Known<ByReason>,
+    /// Bytes of the group's seconds: known only of clients that tell single requests.
+    bytes: Known<u64>,
     by_outcome: ByReason,
     request_bytes: u64,
     response_bytes: u64,
@@ -50,6 +52,7 @@ impl Requests {
             Fact::Second(second) => {
                 let group = entry(&mut self.groups, &second.group);
                 group.seconds.add(second.metadata_requests.as_ref(), add);
+                group.bytes.add(second.metadata_request_bytes, |sum, bytes| *sum += bytes);
             }
             _ => {}
         }
@@ -61,11 +64,13 @@ impl Requests {
         group.finding()
     }
 
-    /// Producers whose own count differs from that of their single facts; those that do not tell single requests are not asked.
+    /// Producers whose own count differs from that of their single facts; of clients that do not tell single requests nobody is asked.
     pub(crate) fn disagreeing(&self, group: &str) -> usize {
         let Some(group) = self.groups.get(group) else { return 0 };
-        let with_reasons = group.told.iter().filter(|(_, told)| tells_reasons(told.as_ref()));
-        with_reasons.filter(|(producer, told)| told.as_ref().map_or(0, sum) != group.seen.get(producer).map_or(0, sum)).count()
+        if !group.has_details() {
+            return 0;
+        }
+        group.told.iter().filter(|(producer, told)| told.as_ref().map_or(0, sum) != group.seen.get(producer).map_or(0, sum)).count()
     }
 }
 
@@ -74,22 +79,28 @@ impl GroupRequests {
         let mut by_reason = ByReason::new();
         self.producers().filter_map(|(_, reasons)| reasons).for_each(|reasons| add(&mut by_reason, reasons));
         let is_counted = self.seconds.get().is_some() && self.producers().all(|(_, reasons)| reasons.is_some());
-        let has_reasons = tells_reasons(self.seconds.get()) && self.producers().all(|(_, reasons)| tells_reasons(reasons));
-        if let Some(seconds) = self.seconds.get().filter(|_| !has_reasons && self.told.is_empty()) {
+        let has_details = self.has_details();
+        if let Some(seconds) = self.seconds.get().filter(|_| !has_details && self.told.is_empty()) {
             by_reason.clone_from(seconds);
         }
+        let has_reasons = is_counted && !by_reason.contains_key(UNKNOWN_REASON);
         // A client that does not say why may still tell each of its requests.
-        let tells_each = has_reasons || is_counted && self.by_outcome.values().sum::<u64>() == sum(&by_reason);
+        let tells_each = has_details || is_counted && self.by_outcome.values().sum::<u64>() == sum(&by_reason);
         let counts = |of: fn(&ByReason) -> u64| Spread::of(self.producers().filter_map(|(_, reasons)| reasons).map(of).map(signed));
         RequestFinding {
             total: is_counted.then(|| sum(&by_reason)),
             by_reason,
             per_producer: counts(sum).filter(|_| is_counted),
             by_age_per_producer: counts(|reasons| reasons.get("age").copied().unwrap_or(0)).filter(|_| has_reasons),
-            request_bytes: has_reasons.then_some(self.request_bytes),
-            response_bytes: has_reasons.then_some(self.response_bytes),
+            request_bytes: has_details.then_some(self.request_bytes),
+            response_bytes: has_details.then_some(self.response_bytes),
             by_outcome: tells_each.then(|| self.by_outcome.clone()),
         }
+    }
+
+    /// Whether its producers tell each request with bytes and outcome.
+    fn has_details(&self) -> bool {
+        self.seconds.get().is_some() && self.bytes.get().is_some()
     }
 
     fn producers(&self) -> impl Iterator<Item = (&ProducerIndex, Option<&ByReason>)> {
@@ -97,11 +108,6 @@ impl GroupRequests {
         let only_seen = self.seen.iter().filter(|(producer, _)| !self.told.contains_key(producer));
         told.chain(only_seen.map(|(producer, reasons)| (producer, Some(reasons))))
     }
-}
-
-/// Whether a producer says why it sent its requests; then it also tells each of them.
-fn tells_reasons(reasons: Option<&ByReason>) -> bool {
-    reasons.is_some_and(|reasons| !reasons.contains_key(UNKNOWN_REASON))
 }
 
 fn add(sum: &mut ByReason, reasons: &ByReason) {

@@ -6,6 +6,8 @@
 pub mod generator;
 mod group;
 pub mod java;
+#[cfg(feature = "librdkafka")]
+pub mod librdkafka;
 pub mod native;
 pub mod recorder;
 pub mod registry;
@@ -117,6 +119,14 @@ pub enum EngineError {
         group: String,
         /// The client's own words.
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A thread could not be started. Not the plan's fault: the environment's (exit code 3).
+    #[error("producers `{group}`: cannot start a thread: {source}")]
+    Thread {
+        /// The group's name.
+        group: String,
+        /// The system's words.
+        source: std::io::Error,
     },
     /// This build has no such engine. Not the plan's fault: the environment's (exit code 3).
     #[error("engine `{engine}` is not available: {hint}")]

@@ -14,6 +14,9 @@ use crate::plan::model::EngineKind;
 pub fn engine(kind: EngineKind) -> Result<Arc<dyn Engine>, EngineError> {
     match kind {
         EngineKind::Native => Ok(Arc::new(NativeEngine)),
+        #[cfg(feature = "librdkafka")]
+        EngineKind::Librdkafka => Ok(Arc::new(crate::engine::librdkafka::LibrdkafkaEngine)),
+        #[cfg(not(feature = "librdkafka"))]
         EngineKind::Librdkafka => Err(EngineError::NotAvailable {
             engine: kind.name(),
             hint: "this chaos was built without librdkafka: cargo build --release --features librdkafka",
@@ -29,7 +32,12 @@ mod tests {
     #[test]
     fn an_engine_that_is_not_there_says_what_to_do() {
         assert!(engine(EngineKind::Native).is_ok() && engine(EngineKind::Java).is_ok());
-        let error = engine(EngineKind::Librdkafka).unwrap_err().to_string();
-        assert!(error.starts_with("engine `librdkafka` is not available: ") && error.contains("--features librdkafka"), "{error}");
+        let librdkafka = engine(EngineKind::Librdkafka).map_err(|error| error.to_string());
+        if cfg!(feature = "librdkafka") {
+            assert!(librdkafka.is_ok());
+        } else {
+            let error = librdkafka.unwrap_err();
+            assert!(error.starts_with("engine `librdkafka` is not available: ") && error.contains("--features librdkafka"), "{error}");
+        }
     }
 }

@@ -11,6 +11,8 @@ mod codecs;
 mod command_line;
 mod documents;
 mod java;
+#[cfg(feature = "librdkafka")]
+mod librdkafka;
 mod plan_check;
 mod plan_command;
 mod plan_docs;

@@ -1,7 +1,7 @@
 //! `docs/plans.md` against the language: its plans are sound, and it names every key, action, metric and honoured property.
 
 use kafka_chaos::plan::model::Metric;
-use kafka_chaos::plan::producer_config::{Support, settings};
+use kafka_chaos::plan::producer_config::{Support, librdkafka, settings};
 use kafka_chaos::plan::{self, schema};
 
 fn page() -> String {
@@ -70,4 +70,19 @@ fn the_actions_are_sound() {
             panic!("{problems}");
         }
     }
+}
+
+#[test]
+fn the_engines_page_holds_librdkafkas_table() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/engines.md")).unwrap();
+    let lines: Vec<&str> = page.lines().collect();
+    let rows_after = |head: &str| -> Vec<&str> {
+        let start = lines.iter().position(|line| *line == head).unwrap_or_else(|| panic!("no table {head}"));
+        lines[start + 2..].iter().take_while(|line| line.starts_with('|')).copied().collect()
+    };
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | ")).replace("|  |", "| |");
+    let expected: Vec<String> = librdkafka::table().iter().map(|row| line(row)).collect();
+    assert_eq!(rows_after("| property | librdkafka's | takes | |"), expected, "write:\n{}", expected.join("\n"));
+    let always: Vec<String> = librdkafka::ALWAYS.iter().map(|(key, value, why)| format!("| `{key}` | `{value}` | {why} |")).collect();
+    assert_eq!(rows_after("| librdkafka's | value | why |"), always, "write:\n{}", always.join("\n"));
 }

@@ -1,5 +1,6 @@
 //! The built program as a child process: its lines as they come, signals to it, what it leaves.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -139,4 +140,15 @@ pub(crate) fn left_of(run: &Value) -> Vec<String> {
     let containers = list(&["ps", "-a", "--filter", &label, "--format", "{{.Names}}"]);
     let networks = list(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]);
     containers.lines().chain(networks.lines()).map(str::to_owned).collect()
+}
+
+/// Metadata requests by client id, as the brokers' own request logs have them.
+pub(crate) fn requests_in_logs(results: &Results, group: &str) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for row in results.rows("requests.csv").into_iter().filter(|row| row["request"] == "METADATA") {
+        if row["client"].strip_prefix(group).is_some_and(|rest| rest.starts_with('-')) {
+            *counts.entry(row["client"].clone()).or_default() += row["count"].parse::<u64>().unwrap();
+        }
+    }
+    counts
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::program::{Results, Running, chaos, left_of, run_plan};
+use crate::program::{Results, Running, chaos, left_of, requests_in_logs, run_plan};
 use crate::support;
 
 fn shipped(plan: &str) -> PathBuf {
@@ -303,15 +303,4 @@ fn outage_rows(results: &Results) -> usize {
 fn is_cut_off(line: &str) -> bool {
     let fact: serde_json::Value = serde_json::from_str(line).unwrap();
     fact["fact"] == "metadata_request" && matches!(fact["outcome"].as_str(), Some("disconnected" | "timed_out" | "unanswered"))
-}
-
-/// Metadata requests by client id, as the brokers' own request logs have them.
-fn requests_in_logs(results: &Results, group: &str) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for row in results.rows("requests.csv").into_iter().filter(|row| row["request"] == "METADATA") {
-        if row["client"].strip_prefix(group).is_some_and(|rest| rest.starts_with('-')) {
-            *counts.entry(row["client"].clone()).or_default() += row["count"].parse::<u64>().unwrap();
-        }
-    }
-    counts
 }

@@ -23,7 +23,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("cluster", &["kafka", "plan::model"]),
     ("fault", &["cluster", "kafka::admin", "plan::model"]),
     ("load", &["plan::model"]),
-    ("engine", &["kafka", "load", "record", "plan::model", "cluster"]),
+    ("engine", &["kafka", "load", "record", "plan::model", "plan::producer_config", "cluster"]),
     ("probe", &["kafka", "record"]),
     ("analyze", &["record", "plan::model"]),
     ("report", &["analyze", "record"]),

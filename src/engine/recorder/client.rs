@@ -156,6 +156,21 @@ impl ClientRecorder {
         stalled
     }
 
+    /// A foreign client has sent so many more Metadata requests for a reason, given as its position in [`figures::REASONS`](super::figures::REASONS).
+    #[cfg(feature = "librdkafka")]
+    pub(crate) fn metadata_requests(&self, reason: usize, more: u64) {
+        lock(&self.state).life.count_requests(reason, more, &self.group);
+    }
+
+    /// A foreign client's cache shows another partition count.
+    #[cfg(feature = "librdkafka")]
+    pub(crate) fn partition_count(&self, at: Moment, topic: &TopicName, from: u32, to: u32) {
+        let (group, topic) = (self.group.name.clone(), topic.clone());
+        let (node, reason, update_version) = (None, None, None);
+        let fact = Fact::PartitionCount { group, producer: self.first, topic, from, to, node, reason, update_version };
+        self.group.facts.emit(at, fact);
+    }
+
     /// The client is closed and all its records have their outcomes: tells what is left. `due` and `sent` are per sender; `cached` is the
     /// partition count of each topic in the client's snapshot, if it tells.
     pub(crate) fn finish(&self, at: Moment, counts: &[(u64, u64)], cached: Option<&BTreeMap<String, u32>>) -> Vec<Fact> {

@@ -41,7 +41,7 @@ pub(crate) enum Fate {
 }
 
 /// Names of the reasons for Metadata requests, in facts.
-pub(crate) const REASONS: [&str; 10] = [
+pub(crate) const REASONS: [&str; 12] = [
     "start",
     "new_topic",
     "age",
@@ -51,8 +51,20 @@ pub(crate) const REASONS: [&str; 10] = [
     "no_leader",
     "rebootstrap",
     "producer_id",
+    "connected",
+    "leader_query",
     UNKNOWN_REASON,
 ];
+
+/// Reasons that foreign clients tell themselves, as positions in [`REASONS`].
+#[cfg(feature = "librdkafka")]
+pub(crate) mod reason {
+    pub(crate) const AGE: usize = 2;
+    pub(crate) const DISCONNECT: usize = 3;
+    pub(crate) const CONNECTED: usize = 9;
+    pub(crate) const LEADER_QUERY: usize = 10;
+    pub(crate) const UNKNOWN: usize = 11;
+}
 
 /// Position of a reason in [`REASONS`], and the code behind it.
 pub(crate) fn reason_index(reason: UpdateReason) -> (usize, Option<i16>) {

@@ -203,6 +203,13 @@ impl Life {
         }
     }
 
+    /// Requests that are told as counts alone.
+    #[cfg(feature = "librdkafka")]
+    pub(crate) fn count_requests(&mut self, reason: usize, more: u64, group: &GroupRecorder) {
+        self.metadata_requests[reason] += more;
+        group.shards.mine().metadata_requests[reason] += more;
+    }
+
     fn request_sent(&mut self, at: Moment, event: &ClientEvent, group: &GroupRecorder) {
         let ClientEvent::MetadataRequestSent { node, reason, full, topics, request_bytes } = *event else { return };
         self.request = Some(Request { sent_at: at, node, reason, full, topics, request_bytes });

@@ -19,4 +19,9 @@ impl Tells {
     /// As this project's own producer.
     pub(crate) const EVERYTHING: Self =
         Self { metadata_requests: true, metadata_bytes: true, waits_for_metadata: true, waits_for_memory: true, unserved: true };
+
+    /// As librdkafka: it queues records before it knows their partitions, so nobody waits for metadata outside of it.
+    #[cfg(feature = "librdkafka")]
+    pub(crate) const LIBRDKAFKA: Self =
+        Self { metadata_requests: true, metadata_bytes: false, waits_for_metadata: false, waits_for_memory: true, unserved: false };
 }

@@ -4,6 +4,7 @@
 //! set of messages.
 
 mod keys;
+pub mod librdkafka;
 mod reasons;
 
 use std::collections::BTreeMap;
@@ -111,8 +112,11 @@ pub fn classify(name: &str) -> Support {
 #[must_use]
 pub fn examine(config: &BTreeMap<String, String>, engine: EngineKind) -> Vec<Finding> {
     let mut findings: Vec<Finding> = config.iter().filter_map(|(key, value)| examine_one(key, value, engine)).collect();
-    findings.extend(delivery_timeout_too_short(config));
-    findings.extend(unfit_for_idempotence(config));
+    // librdkafka has no such rule.
+    if engine != EngineKind::Librdkafka {
+        findings.extend(delivery_timeout_too_short(config));
+    }
+    findings.extend(unfit_for_idempotence(config, engine));
     findings.extend(zstd_not_built_in(config, engine));
     findings.extend(
         [
@@ -140,6 +144,9 @@ fn examine_one(key: &str, value: &str, engine: EngineKind) -> Option<Finding> {
     }
     if let Some(finding) = wrong_value(setting, value) {
         return Some(finding);
+    }
+    if engine == EngineKind::Librdkafka {
+        return librdkafka::examine(key, value);
     }
     match setting.support {
         Support::NotYet { like } if engine == EngineKind::Native && like.is_none_or(|like| !like.eq_ignore_ascii_case(value.trim())) => {
@@ -208,9 +215,11 @@ fn delivery_timeout_too_short(config: &BTreeMap<String, String>) -> Option<Findi
 }
 
 /// Java refuses what idempotence cannot live with, if it is asked for; too many requests in flight even if it is on by default alone.
-fn unfit_for_idempotence(config: &BTreeMap<String, String>) -> Vec<Finding> {
+fn unfit_for_idempotence(config: &BTreeMap<String, String>, engine: EngineKind) -> Vec<Finding> {
     let said = config.get("enable.idempotence").map(|said| said.trim().to_ascii_lowercase());
     let (asked, off) = (said.as_deref() == Some("true"), said.as_deref() == Some("false"));
+    // librdkafka has it off by default.
+    let off = off || engine == EngineKind::Librdkafka && !asked;
     let error = |key: &str, message, hint: &str| Finding {
         key: key.to_owned(),
         about_value: true,

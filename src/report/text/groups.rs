@@ -67,7 +67,7 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&["<group", "all", "per producer", "by age", "<reasons", "<not answered", "sent", "received"]);
     for group in &findings.groups {
         let requests = &group.metadata_requests;
-        let has_reasons = requests.request_bytes.is_some();
+        let has_reasons = requests.total.is_some() && !requests.by_reason.contains_key(UNKNOWN);
         let unanswered = |outcomes: &BTreeMap<String, u64>| listed(outcomes.iter().filter(|(outcome, _)| *outcome != "updated"));
         table.row([
             group.name.clone(),
