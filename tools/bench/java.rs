@@ -90,3 +90,34 @@ fn cpu_seconds(line: &str) -> Option<f64> {
     let (user, system) = line.trim().split_once(' ')?;
     Some(seconds(user)? + seconds(system)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+123456 records sent, 24691.2 records/sec (2.35 MB/sec), 812.1 ms avg latency, 1412.0 ms max latency.
+200000 records sent, 57126.535276 records/sec (5.45 MB/sec), 150.25 ms avg latency, 845.00 ms max latency, 122 ms 50th, 300 ms 95th, 325 ms 99th, 330 ms 99.9th.
+peak 187532
+threads 21
+0m0.02s 0m0.01s
+1m3.120s 0m0.340s
+";
+
+    #[test]
+    fn figures_are_found_in_the_summary_and_the_shells_account() {
+        let measured = read(OUTPUT, "4.3.0").unwrap();
+        assert_eq!((measured.records, measured.memory_bytes_max, measured.threads), (200_000, Some(187_532 * 1_024), Some(21)));
+        assert!((measured.seconds - 200_000.0 / 57_126.535_276).abs() < 1e-6);
+        assert!((measured.cpu_seconds.unwrap() - 63.46).abs() < 1e-9);
+        assert_eq!(measured.latency_us, Some(Latency { count: 200_000, p50: 122_000, p99: 325_000, max: 845_000 }));
+    }
+
+    #[test]
+    fn what_is_missing_is_unknown_and_a_missing_summary_an_error() {
+        let without_account: String = OUTPUT.lines().take(2).map(|line| format!("{line}\n")).collect();
+        let measured = read(&without_account, "4.3.0").unwrap();
+        assert_eq!((measured.memory_bytes_max, measured.threads, measured.cpu_seconds), (None, None, None));
+        assert_eq!(read("org.apache.kafka.common.errors.TimeoutException\n0m0.1s 0m0.1s\n", "4.3.0"), None);
+    }
+}

@@ -196,3 +196,30 @@ fn write(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
     writer.flush()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_is_one_that_chaos_takes() {
+        let args = ManyArgs { cases: Vec::new(), seconds: 60, chaos: None, kafka: "4.3.0".to_owned(), out: PathBuf::new() };
+        for case in ["native:1", "native:4000"] {
+            let text = plan_of(&case.parse().unwrap(), &args);
+            let checked = kafka_chaos::plan::parse("many.toml", &text).unwrap_or_else(|problems| panic!("{}", problems.render(false)));
+            assert_eq!(checked.warnings.render(false), "");
+        }
+    }
+
+    #[test]
+    fn memory_counts_above_the_run_with_one_producer() {
+        let run = |producers: u32, bytes: u64| {
+            let case = Case { engine: "native".to_owned(), producers };
+            Row::new(&case, &serde_json::json!({"generator": {"rss_bytes_max": bytes}}))
+        };
+        let base = run(1, 10_000);
+        assert_eq!(run(101, 60_000).above(&base), Some(500.0));
+        assert_eq!(base.above(&base), None);
+        assert_eq!(base.lateness_p99_us, None, "unknown is not 0");
+    }
+}

@@ -173,3 +173,34 @@ fn write(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
     writer.flush()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(round: u32, subject: Subject, records_per_second: f64) -> Row {
+        let measured =
+            Measured { subject: subject.name().to_owned(), records: 1_000, seconds: 1_000.0 / records_per_second, ..Measured::default() };
+        Row::new(Setting::Same, round, 0, measured)
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let pairs = [(1, 300.0, 100.0), (2, 50.0, 25.0), (3, 80.0, 80.0)];
+        let mut rows: Vec<Row> = pairs
+            .iter()
+            .flat_map(|(round, ours, other)| [row(*round, Subject::Native, *ours), row(*round, Subject::Java, *other)])
+            .collect();
+        rows.push(row(4, Subject::Native, 1.0));
+        let spread = ratios(&rows, Setting::Same, Subject::Java, |row| Some(row.records_per_second)).unwrap();
+        assert!((spread.min - 1.0).abs() < 1e-9 && (spread.median - 2.0).abs() < 1e-9 && (spread.max - 3.0).abs() < 1e-9, "{spread:?}");
+        assert_eq!(spread.runs, 3, "a round without both has no ratio");
+        assert_eq!(ratios(&rows, Setting::Same, Subject::Java, |row| row.cpu_seconds_per_million), None, "unknown is not 0");
+    }
+
+    #[test]
+    fn each_round_begins_with_another_subject() {
+        let first: Vec<Subject> = (1..=3).map(|round| order(&Subject::ALL, round)[0]).collect();
+        assert_eq!(first, [Subject::Librdkafka, Subject::Java, Subject::Native]);
+    }
+}

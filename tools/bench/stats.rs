@@ -20,3 +20,17 @@ impl Spread {
         Some(Self { min, median, max, runs: values.len() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_lies_between_the_middle_values() {
+        let spread = |values: &[f64]| Spread::of(values.iter().copied()).map(|spread| (spread.min, spread.median, spread.max));
+        assert_eq!(spread(&[]), None);
+        assert_eq!(spread(&[3.0]), Some((3.0, 3.0, 3.0)));
+        assert_eq!(spread(&[5.0, 1.0, 2.0]), Some((1.0, 2.0, 5.0)));
+        assert_eq!(spread(&[4.0, 1.0, 2.0, 8.0]), Some((1.0, 3.0, 8.0)));
+    }
+}

@@ -44,3 +44,18 @@ pub(super) fn table<'a>(bars: impl Iterator<Item = &'a Bar>) -> String {
     let rows: Vec<_> = bars.map(Bar::row).collect();
     format!("## Bars\n\n{}", super::table(&["", "bar", "measured", ""], &rows))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_met_at_its_limit_and_not_beyond() {
+        let bar = |limit, measured| Bar { what: String::new(), limit, unit: "x", measured }.verdict();
+        assert_eq!(bar(Limit::AtMost(0.7), Some(0.7)), "met");
+        assert_eq!(bar(Limit::AtMost(0.7), Some(0.71)), "**not met**");
+        assert_eq!(bar(Limit::AtLeast(1.0), Some(1.0)), "met");
+        assert_eq!(bar(Limit::AtLeast(1.0), Some(0.99)), "**not met**");
+        assert_eq!(bar(Limit::AtMost(0.7), None), "not measured");
+    }
+}

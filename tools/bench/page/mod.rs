@@ -95,3 +95,36 @@ fn thousands(value: f64) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let rows = [
+            (0.0, "0.00"),
+            (0.012_34, "0.0123"),
+            (0.7, "0.700"),
+            (12.345, "12.3"),
+            (999.4, "999"),
+            (57_126.5, "57,100"),
+            (1_234_567.0, "1,230,000"),
+        ];
+        for (value, text) in rows {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+
+    #[test]
+    fn a_page_says_what_was_not_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(write(folder.path()).unwrap_err().to_string().contains("bench about"));
+        About::now("make bench").unwrap().write(folder.path()).unwrap();
+        write(folder.path()).unwrap();
+        let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+        let bars = page.lines().filter(|line| line.ends_with("| - | not measured |")).count();
+        assert_eq!(bars, 8, "every bar is shown:\n{page}");
+        assert!(!page.contains("| met |"), "{page}");
+    }
+}
