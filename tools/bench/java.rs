@@ -23,7 +23,10 @@ peak=
 threads=
 while kill -0 $java 2>/dev/null; do
   while read -r name value _; do
-    case $name in VmHWM:) peak=$value ;; Threads:) threads=$value ;; esac
+    case $name in
+      VmHWM:) peak=$value ;;
+      Threads:) [ "$value" -le "${threads:-0}" ] || threads=$value ;;
+    esac
   done 2>/dev/null </proc/$java/status
   sleep 0.2
 done

@@ -23,6 +23,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::about::About;
 use crate::load::LoadArgs;
@@ -85,9 +86,11 @@ fn main() -> anyhow::Result<()> {
 /// Until the work is done or somebody interrupts it; what it started is removed in any case.
 fn conduct(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {
             done = work => done,
-            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+            _ = interrupt.recv() => anyhow::bail!("interrupted"),
+            _ = terminate.recv() => anyhow::bail!("terminated"),
         }
     })
 }

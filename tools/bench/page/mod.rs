@@ -73,8 +73,11 @@ fn ranged(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
     spread.map_or_else(|| "unknown".to_owned(), |spread| format!("{} ({} to {})", show(spread.median), show(spread.min), show(spread.max)))
 }
 
-/// Three significant digits, thousands apart.
+/// Three significant digits, thousands apart; whole numbers below a thousand as they are.
 fn three_digits(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e3 {
+        return format!("{value:.0}");
+    }
     let magnitude = if value > 0.0 { value.log10().floor() as i32 } else { 0 };
     let decimals = usize::try_from((2 - magnitude).clamp(0, 4)).unwrap_or(0);
     if magnitude < 3 {
@@ -103,7 +106,8 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         let rows = [
-            (0.0, "0.00"),
+            (0.0, "0"),
+            (3.0, "3"),
             (0.012_34, "0.0123"),
             (0.7, "0.700"),
             (12.345, "12.3"),
