@@ -201,7 +201,7 @@ fn by_brokers(requests: &[Requests], group: &VariantGroup) -> Vec<Measured> {
     let count = |producer| {
         let client = format!("{}-{producer}", group.name);
         let rows = requests.iter().filter(|row| row.client == client && row.request == "METADATA");
-        Measured::Number(rows.map(|row| row.count as f64).sum())
+        Measured::Number(rows.map(|row| row.count).sum::<u64>() as f64)
     };
     producers(group).map(count).collect()
 }
@@ -324,18 +324,19 @@ fn add_outages(outages: &[Outage], step: &Step, group: &VariantGroup, add: &mut 
         let pair = longest.entry((outage.producer, outage.topic.as_str(), outage.partition)).or_default();
         *pair = (*pair).max(outage.outage_ms);
     }
-    let of = |producer| longest.iter().filter(move |((of, ..), _)| *of == producer).map(|(_, outage_ms)| *outage_ms as f64);
+    let of = |producer| longest.iter().filter(move |((of, ..), _)| *of == producer).map(|(_, outage_ms)| *outage_ms);
     let with_rows: Vec<usize> = producers(group).filter(|producer| of(*producer).next().is_some()).collect();
     if with_rows.is_empty() {
         return;
     }
-    let mean = |producer: usize| (of(producer).sum::<f64>() / of(producer).count() as f64).round();
-    add(
-        Metric::OutageLongest,
-        &label(step),
-        with_rows.iter().map(|producer| Measured::Number(of(*producer).fold(0.0, f64::max))).collect(),
-    );
-    add(Metric::OutageMean, &label(step), with_rows.iter().map(|producer| Measured::Number(mean(*producer))).collect());
+    let greatest = |producer: &usize| Measured::Number(of(*producer).max().unwrap_or(0) as f64);
+    // Partitions without an outage are left out: how many a producer uses at the moment is its partitioner's affair.
+    let mean = |producer: &usize| {
+        let stalled: Vec<i64> = of(*producer).filter(|outage_ms| *outage_ms > 0).collect();
+        Measured::Number((stalled.iter().sum::<i64>() as f64 / stalled.len().max(1) as f64).round())
+    };
+    add(Metric::OutageLongest, &label(step), with_rows.iter().map(greatest).collect());
+    add(Metric::OutageMean, &label(step), with_rows.iter().map(mean).collect());
 }
 
 fn label(step: &Step) -> String {

@@ -112,7 +112,7 @@ pub(crate) enum Metric {
     Indeterminate,
     /// The longest outage of the producer's partitions, in milliseconds.
     OutageLongest,
-    /// The mean over its partitions, those without an outage as 0.
+    /// The mean over its partitions that had an outage; 0 without any.
     OutageMean,
     /// From a topic's growth to the first record acknowledged on a new partition, in milliseconds.
     FirstUse,

@@ -30,7 +30,6 @@ node,client,request,count
 2,native-g-0,METADATA,4
 2,native-g-0,PRODUCE,100
 1,native-g-1,METADATA,9
-1,java-g-0,METADATA,5
 ";
 
 const FACTS: &str = r#"{"time_us":-5,"worker":0,"fact":"run_started","run_id":"x"}
@@ -86,11 +85,11 @@ fn each_figure_comes_from_its_file() {
             "native FirstUse [3 add-partitions orders (to 4)] 2000",
             "native FirstUseAfterRefresh [3 add-partitions orders (to 4)] 100",
             "native OutageLongest [1 kill 2] 8000",
-            "native OutageMean [1 kill 2] 4000",
+            "native OutageMean [1 kill 2] 8000",
             // The first partition's outage had begun before the start: it is no effect of it.
             "native OutageLongest [2 start 2] 800",
             "native OutageMean [2 start 2] 800",
-            "java MetadataRequests [] 5",
+            "java MetadataRequests [] 0",
             "java MetadataRequestsOwn [] unknown",
             "java MetadataRequestsCutOff [] unknown",
             "java Failed [] 0",
