@@ -6,6 +6,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader, ResponseHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request, StrBytes};
 
+use crate::kafka::wire::shape::check;
+
 /// Longest response that is read; a broker that announces more is not believed.
 pub const FRAME_BYTES_MAX: usize = 128 * 1024 * 1024;
 
@@ -71,8 +73,10 @@ pub fn correlation_id_of(frame: &[u8]) -> Option<i32> {
 /// [`WireError::Decode`] if the bytes are not such a response.
 pub fn decode_response<R: Request>(mut frame: Bytes, version: i16) -> Result<R::Response, WireError> {
     let api = ApiKey::try_from(R::KEY).expect("the crate's own key");
+    let header_version = R::Response::header_version(version);
+    check(&frame, api, version, header_version).map_err(|reason| WireError::Decode { api, version, reason })?;
     let failed = |error: anyhow::Error| WireError::Decode { api, version, reason: format!("{error:#}") };
-    ResponseHeader::decode(&mut frame, R::Response::header_version(version)).map_err(failed)?;
+    ResponseHeader::decode(&mut frame, header_version).map_err(failed)?;
     R::Response::decode(&mut frame, version).map_err(failed)
 }
 

@@ -6,9 +6,14 @@ pub mod batch;
 pub mod compression;
 pub mod error;
 pub mod frame;
+mod layouts;
 pub mod messages;
 pub mod outgoing;
 pub mod produce_request;
 pub mod producer_id;
 pub mod records;
+mod shape;
 pub mod versions;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! The fields of every response that this client reads, by version, as Kafka's message definitions (4.3.0) give them.
+//!
+//! Only what the walk in `shape` needs: widths, strings, arrays. Tests generate frames from these tables and compare with the codec crate.
+
+use kafka_protocol::messages::ApiKey;
+
+use crate::kafka::wire::shape::Kind::{Array, Fixed, Struct, Text};
+use crate::kafka::wire::shape::{Field, Layout, since, tagged, within};
+
+/// The layout of the response to an API; `None`: this client does not ask for it.
+pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
+    let (flexible_since, fields) = match api {
+        ApiKey::ApiVersions => (3, API_VERSIONS),
+        ApiKey::Metadata => (9, METADATA),
+        ApiKey::Produce => (9, PRODUCE),
+        ApiKey::InitProducerId => (2, INIT_PRODUCER_ID),
+        ApiKey::CreateTopics => (5, CREATE_TOPICS),
+        ApiKey::DeleteTopics => (4, DELETE_TOPICS),
+        ApiKey::CreatePartitions => (2, CREATE_PARTITIONS),
+        ApiKey::DescribeCluster => (0, DESCRIBE_CLUSTER),
+        ApiKey::DescribeQuorum => (0, DESCRIBE_QUORUM),
+        ApiKey::ListOffsets => (6, LIST_OFFSETS),
+        _ => return None,
+    };
+    Some(Layout { flexible_since, fields })
+}
+
+const API_VERSIONS_API_KEYS: &[Field] = &[
+    since(0, Fixed(6)), // api key, min version, max version
+];
+
+const API_VERSIONS_SUPPORTED_FEATURES: &[Field] = &[
+    since(3, Text),     // name
+    since(3, Fixed(4)), // min version, max version
+];
+
+const API_VERSIONS_FINALIZED_FEATURES: &[Field] = &[
+    since(3, Text),     // name
+    since(3, Fixed(4)), // max version level, min version level
+];
+
+const API_VERSIONS: &[Field] = &[
+    since(0, Fixed(2)),                                            // error code
+    since(0, Array(&Struct(API_VERSIONS_API_KEYS))),               // api keys
+    since(1, Fixed(4)),                                            // throttle time ms
+    tagged(0, 3, Array(&Struct(API_VERSIONS_SUPPORTED_FEATURES))), // supported features
+    tagged(1, 3, Fixed(8)),                                        // finalized features epoch
+    tagged(2, 3, Array(&Struct(API_VERSIONS_FINALIZED_FEATURES))), // finalized features
+    tagged(3, 3, Fixed(1)),                                        // zk migration ready
+];
+
+const METADATA_BROKERS: &[Field] = &[
+    since(0, Fixed(4)), // node id
+    since(0, Text),     // host
+    since(0, Fixed(4)), // port
+    since(1, Text),     // rack
+];
+
+const METADATA_PARTITIONS: &[Field] = &[
+    since(0, Fixed(10)),        // error code, partition index, leader id
+    since(7, Fixed(4)),         // leader epoch
+    since(0, Array(&Fixed(4))), // replica nodes
+    since(0, Array(&Fixed(4))), // isr nodes
+    since(5, Array(&Fixed(4))), // offline replicas
+];
+
+const METADATA_TOPICS: &[Field] = &[
+    since(0, Fixed(2)),                            // error code
+    since(0, Text),                                // name
+    since(10, Fixed(16)),                          // topic id
+    since(1, Fixed(1)),                            // is internal
+    since(0, Array(&Struct(METADATA_PARTITIONS))), // partitions
+    since(8, Fixed(4)),                            // topic authorized operations
+];
+
+const METADATA: &[Field] = &[
+    since(3, Fixed(4)),                         // throttle time ms
+    since(0, Array(&Struct(METADATA_BROKERS))), // brokers
+    since(2, Text),                             // cluster id
+    since(1, Fixed(4)),                         // controller id
+    since(0, Array(&Struct(METADATA_TOPICS))),  // topics
+    within(8, 10, Fixed(4)),                    // cluster authorized operations
+    since(13, Fixed(2)),                        // error code
+];
+
+const PRODUCE_RECORD_ERRORS: &[Field] = &[
+    since(8, Fixed(4)), // batch index
+    since(8, Text),     // batch index error message
+];
+
+const PRODUCE_CURRENT_LEADER: &[Field] = &[
+    since(10, Fixed(8)), // leader id, leader epoch
+];
+
+const PRODUCE_PARTITIONS: &[Field] = &[
+    since(0, Fixed(14)),                             // index, error code, base offset
+    since(2, Fixed(8)),                              // log append time ms
+    since(5, Fixed(8)),                              // log start offset
+    since(8, Array(&Struct(PRODUCE_RECORD_ERRORS))), // record errors
+    since(8, Text),                                  // error message
+    tagged(0, 10, Struct(PRODUCE_CURRENT_LEADER)),   // current leader
+];
+
+const PRODUCE_TOPICS: &[Field] = &[
+    within(0, 12, Text),                          // name
+    since(13, Fixed(16)),                         // topic id
+    since(0, Array(&Struct(PRODUCE_PARTITIONS))), // partition responses
+];
+
+const PRODUCE_NODE_ENDPOINTS: &[Field] = &[
+    since(10, Fixed(4)), // node id
+    since(10, Text),     // host
+    since(10, Fixed(4)), // port
+    since(10, Text),     // rack
+];
+
+const PRODUCE: &[Field] = &[
+    since(0, Array(&Struct(PRODUCE_TOPICS))),              // responses
+    since(1, Fixed(4)),                                    // throttle time ms
+    tagged(0, 10, Array(&Struct(PRODUCE_NODE_ENDPOINTS))), // node endpoints
+];
+
+const INIT_PRODUCER_ID: &[Field] = &[
+    since(0, Fixed(16)), // throttle time ms, error code, producer id, producer epoch
+    since(6, Fixed(10)), // ongoing txn producer id, ongoing txn producer epoch
+];
+
+const CREATE_TOPICS_CONFIGS: &[Field] = &[
+    since(5, Text),     // name
+    since(5, Text),     // value
+    since(5, Fixed(3)), // read only, config source, is sensitive
+];
+
+const CREATE_TOPICS_RESULTS: &[Field] = &[
+    since(0, Text),                                  // name
+    since(7, Fixed(16)),                             // topic id
+    since(0, Fixed(2)),                              // error code
+    since(1, Text),                                  // error message
+    tagged(0, 5, Fixed(2)),                          // topic config error code
+    since(5, Fixed(6)),                              // num partitions, replication factor
+    since(5, Array(&Struct(CREATE_TOPICS_CONFIGS))), // configs
+];
+
+const CREATE_TOPICS: &[Field] = &[
+    since(2, Fixed(4)),                              // throttle time ms
+    since(0, Array(&Struct(CREATE_TOPICS_RESULTS))), // topics
+];
+
+const DELETE_TOPICS_RESULTS: &[Field] = &[
+    since(0, Text),      // name
+    since(6, Fixed(16)), // topic id
+    since(0, Fixed(2)),  // error code
+    since(5, Text),      // error message
+];
+
+const DELETE_TOPICS: &[Field] = &[
+    since(1, Fixed(4)),                              // throttle time ms
+    since(0, Array(&Struct(DELETE_TOPICS_RESULTS))), // responses
+];
+
+const CREATE_PARTITIONS_RESULTS: &[Field] = &[
+    since(0, Text),     // name
+    since(0, Fixed(2)), // error code
+    since(0, Text),     // error message
+];
+
+const CREATE_PARTITIONS: &[Field] = &[
+    since(0, Fixed(4)),                                  // throttle time ms
+    since(0, Array(&Struct(CREATE_PARTITIONS_RESULTS))), // results
+];
+
+const DESCRIBE_CLUSTER_BROKERS: &[Field] = &[
+    since(0, Fixed(4)), // broker id
+    since(0, Text),     // host
+    since(0, Fixed(4)), // port
+    since(0, Text),     // rack
+    since(2, Fixed(1)), // is fenced
+];
+
+const DESCRIBE_CLUSTER: &[Field] = &[
+    since(0, Fixed(6)),                                 // throttle time ms, error code
+    since(0, Text),                                     // error message
+    since(1, Fixed(1)),                                 // endpoint type
+    since(0, Text),                                     // cluster id
+    since(0, Fixed(4)),                                 // controller id
+    since(0, Array(&Struct(DESCRIBE_CLUSTER_BROKERS))), // brokers
+    since(0, Fixed(4)),                                 // cluster authorized operations
+];
+
+const QUORUM_REPLICAS: &[Field] = &[
+    since(0, Fixed(4)),  // replica id
+    since(2, Fixed(16)), // replica directory id
+    since(0, Fixed(8)),  // log end offset
+    since(1, Fixed(16)), // last fetch timestamp, last caught up timestamp
+];
+
+const QUORUM_PARTITIONS: &[Field] = &[
+    since(0, Fixed(6)),                        // partition index, error code
+    since(2, Text),                            // error message
+    since(0, Fixed(16)),                       // leader id, leader epoch, high watermark
+    since(0, Array(&Struct(QUORUM_REPLICAS))), // current voters
+    since(0, Array(&Struct(QUORUM_REPLICAS))), // observers
+];
+
+const QUORUM_TOPICS: &[Field] = &[
+    since(0, Text),                              // topic name
+    since(0, Array(&Struct(QUORUM_PARTITIONS))), // partitions
+];
+
+const QUORUM_LISTENERS: &[Field] = &[
+    since(2, Text),     // name
+    since(2, Text),     // host
+    since(2, Fixed(2)), // port
+];
+
+const QUORUM_NODES: &[Field] = &[
+    since(2, Fixed(4)),                         // node id
+    since(2, Array(&Struct(QUORUM_LISTENERS))), // listeners
+];
+
+const DESCRIBE_QUORUM: &[Field] = &[
+    since(0, Fixed(2)),                      // error code
+    since(2, Text),                          // error message
+    since(0, Array(&Struct(QUORUM_TOPICS))), // topics
+    since(2, Array(&Struct(QUORUM_NODES))),  // nodes
+];
+
+const LIST_OFFSETS_PARTITIONS: &[Field] = &[
+    since(0, Fixed(6)),  // partition index, error code
+    since(1, Fixed(16)), // timestamp, offset
+    since(4, Fixed(4)),  // leader epoch
+];
+
+const LIST_OFFSETS_TOPICS: &[Field] = &[
+    since(0, Text),                                    // name
+    since(0, Array(&Struct(LIST_OFFSETS_PARTITIONS))), // partitions
+];
+
+const LIST_OFFSETS: &[Field] = &[
+    since(2, Fixed(4)),                            // throttle time ms
+    since(0, Array(&Struct(LIST_OFFSETS_TOPICS))), // topics
+];

@@ -1,0 +1,143 @@
+//! Well-formed responses of every kind, to be spoilt.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use kafka_chaos::kafka::wire::frame::decode_response;
+use kafka_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
+use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
+use kafka_protocol::messages::create_topics_response::{CreatableTopicConfigs, CreatableTopicResult};
+use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
+use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
+use kafka_protocol::messages::describe_quorum_response::{PartitionData, ReplicaState, TopicData};
+use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
+use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
+use kafka_protocol::messages::produce_response::{
+    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, TopicProduceResponse,
+};
+use kafka_protocol::messages::{
+    ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest,
+    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
+    DescribeQuorumRequest, DescribeQuorumResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
+    MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader, TopicName,
+};
+use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
+
+/// A response frame without its length prefix, and what reads it.
+pub(crate) struct Sample {
+    pub(crate) what: String,
+    pub(crate) frame: Bytes,
+    decode: fn(Bytes, i16) -> bool,
+    version: i16,
+}
+
+impl Sample {
+    /// Whether these bytes are read as such a response.
+    pub(crate) fn reads(&self, frame: Bytes) -> bool {
+        (self.decode)(frame, self.version)
+    }
+}
+
+/// A response with its header and correlation id.
+pub(crate) fn frame_of<R: Request>(correlation_id: i32, version: i16, response: &R::Response) -> Bytes {
+    let mut frame = BytesMut::new();
+    let header = ResponseHeader::default().with_correlation_id(correlation_id);
+    header.encode(&mut frame, R::Response::header_version(version)).unwrap();
+    response.encode(&mut frame, version).unwrap();
+    frame.freeze()
+}
+
+/// The same behind its length.
+pub(crate) fn prefixed(frame: &[u8]) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(frame.len() + 4);
+    bytes.put_i32(i32::try_from(frame.len()).unwrap());
+    bytes.put_slice(frame);
+    bytes.freeze()
+}
+
+fn sample<R: Request>(version: i16, response: &R::Response) -> Sample {
+    Sample {
+        what: format!("{} version {version}", std::any::type_name::<R>()),
+        frame: frame_of::<R>(7, version, response),
+        decode: |frame, version| decode_response::<R>(frame, version).is_ok(),
+        version,
+    }
+}
+
+pub(crate) fn text(of: &str) -> StrBytes {
+    StrBytes::from_string(of.to_owned())
+}
+
+fn name(of: &str) -> TopicName {
+    TopicName(text(of))
+}
+
+pub(crate) fn api_versions() -> ApiVersionsResponse {
+    let range = |key, max| ApiVersion::default().with_api_key(key).with_min_version(0).with_max_version(max);
+    ApiVersionsResponse::default().with_api_keys(vec![range(0, 12), range(3, 13), range(18, 4), range(22, 5)])
+}
+
+/// Three brokers that lead `partitions` partitions of `orders`.
+pub(crate) fn metadata(partitions: i32) -> MetadataResponse {
+    let broker = |id| MetadataResponseBroker::default().with_node_id(BrokerId(id)).with_host(text("broker")).with_port(9092);
+    let partition = |index: i32| {
+        MetadataResponsePartition::default()
+            .with_partition_index(index)
+            .with_leader_id(BrokerId(1 + index % 3))
+            .with_leader_epoch(5)
+            .with_replica_nodes(vec![BrokerId(1), BrokerId(2)])
+            .with_isr_nodes(vec![BrokerId(1)])
+    };
+    let orders = MetadataResponseTopic::default().with_name(Some(name("orders"))).with_partitions((0..partitions).map(partition).collect());
+    MetadataResponse::default().with_brokers(vec![broker(1), broker(2), broker(3)]).with_topics(vec![orders])
+}
+
+fn produce(version: i16) -> ProduceResponse {
+    let mut partition = PartitionProduceResponse::default().with_error_code(6);
+    let mut response = ProduceResponse::default();
+    if version >= 8 {
+        let error = BatchIndexAndErrorMessage::default().with_batch_index_error_message(Some(text("bad record")));
+        partition = partition.with_record_errors(vec![error.clone(), error]).with_error_message(Some(text("no leader")));
+    }
+    if version >= 10 {
+        partition = partition.with_current_leader(LeaderIdAndEpoch::default().with_leader_id(BrokerId(2)).with_leader_epoch(6));
+        response = response.with_node_endpoints(vec![NodeEndpoint::default().with_node_id(BrokerId(2)).with_host(text("broker"))]);
+    }
+    let orders = TopicProduceResponse::default().with_partition_responses(vec![partition.clone(), partition]);
+    response.with_responses(vec![orders])
+}
+
+/// Responses of every kind that this client reads, in old and new versions.
+pub(crate) fn all() -> Vec<Sample> {
+    let features = api_versions()
+        .with_supported_features(vec![SupportedFeatureKey::default().with_name(text("kraft.version"))])
+        .with_finalized_features(vec![FinalizedFeatureKey::default().with_name(text("kraft.version"))]);
+    let created = |topic: CreatableTopicResult| CreateTopicsResponse::default().with_topics(vec![topic.with_name(name("orders"))]);
+    let config = CreatableTopicConfigs::default().with_name(text("retention.ms")).with_value(Some(text("1")));
+    let deleted = DeletableTopicResult::default().with_name(Some(name("orders")));
+    let grown = CreatePartitionsTopicResult::default().with_name(name("orders"));
+    let broker = DescribeClusterBroker::default().with_host(text("broker"));
+    let replicas = vec![ReplicaState::default(), ReplicaState::default()];
+    let quorum = PartitionData::default().with_current_voters(replicas.clone()).with_observers(replicas);
+    let quorum = TopicData::default().with_topic_name(name("__cluster_metadata")).with_partitions(vec![quorum]);
+    let offsets = ListOffsetsTopicResponse::default()
+        .with_name(name("orders"))
+        .with_partitions(vec![ListOffsetsPartitionResponse::default(), ListOffsetsPartitionResponse::default()]);
+    vec![
+        sample::<ApiVersionsRequest>(0, &api_versions()),
+        sample::<ApiVersionsRequest>(4, &features),
+        sample::<MetadataRequest>(1, &metadata(4)),
+        sample::<MetadataRequest>(8, &metadata(4)),
+        sample::<MetadataRequest>(13, &metadata(4)),
+        sample::<ProduceRequest>(3, &produce(3)),
+        sample::<ProduceRequest>(8, &produce(8)),
+        sample::<ProduceRequest>(12, &produce(12)),
+        sample::<InitProducerIdRequest>(4, &InitProducerIdResponse::default()),
+        sample::<CreateTopicsRequest>(4, &created(CreatableTopicResult::default())),
+        sample::<CreateTopicsRequest>(7, &created(CreatableTopicResult::default().with_configs(Some(vec![config])))),
+        sample::<DeleteTopicsRequest>(6, &DeleteTopicsResponse::default().with_responses(vec![deleted])),
+        sample::<CreatePartitionsRequest>(3, &CreatePartitionsResponse::default().with_results(vec![grown])),
+        sample::<DescribeClusterRequest>(1, &DescribeClusterResponse::default().with_brokers(vec![broker])),
+        sample::<DescribeQuorumRequest>(1, &DescribeQuorumResponse::default().with_topics(vec![quorum])),
+        sample::<ListOffsetsRequest>(5, &ListOffsetsResponse::default().with_topics(vec![offsets.clone()])),
+        sample::<ListOffsetsRequest>(8, &ListOffsetsResponse::default().with_topics(vec![offsets])),
+    ]
+}
