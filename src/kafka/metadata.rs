@@ -3,14 +3,24 @@
 //! Reading takes no lock; a snapshot is replaced as a whole, so no reader sees half of an update. Not here: when to ask for a new one
 //! and whether to believe it (`core::metadata`). Java's counterparts: `MetadataSnapshot`, `Cluster`.
 
+mod cell;
+#[cfg(test)]
+mod every_order;
+
 use std::sync::Arc;
 
-use arc_swap::{ArcSwap, Guard};
 use rustc_hash::FxHashMap;
-use tokio::sync::watch;
 
 use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName, TopicPartition, UpdateVersion};
 use crate::kafka::wire::error::ErrorCode;
+
+pub use cell::SnapshotCell;
+
+/// What the cell is made of; a test of every order of events puts others in their place.
+mod parts {
+    pub(super) use arc_swap::{ArcSwap, Guard};
+    pub(super) use tokio::sync::watch;
+}
 
 /// The cluster as one client knows it.
 #[derive(Clone, Debug, Default)]
@@ -219,54 +229,5 @@ impl SnapshotChanges {
                 self.leaders.push(LeaderChange { partition, from: before.and_then(|(leader, _)| leader), to: leader, epoch });
             }
         }
-    }
-}
-
-/// Publishes snapshots: wait-free reads, and a version that waiters can wait on.
-///
-/// Invariant: the snapshot is stored before the version rises. A waiter that reads the version, then looks into the snapshot, then waits for a
-/// higher version misses nothing.
-#[derive(Debug)]
-pub struct SnapshotCell {
-    current: ArcSwap<Snapshot>,
-    version: watch::Sender<UpdateVersion>,
-}
-
-impl SnapshotCell {
-    /// A cell that holds `snapshot`.
-    #[must_use]
-    pub fn new(snapshot: Snapshot) -> Self {
-        let (version, _) = watch::channel(snapshot.update_version);
-        Self { current: ArcSwap::from_pointee(snapshot), version }
-    }
-
-    /// The current snapshot. Not to be kept across an await: take [`SnapshotCell::load_full`] for that.
-    #[must_use]
-    pub fn load(&self) -> Guard<Arc<Snapshot>> {
-        self.current.load()
-    }
-
-    /// The current snapshot, to keep.
-    #[must_use]
-    pub fn load_full(&self) -> Arc<Snapshot> {
-        self.current.load_full()
-    }
-
-    /// Replaces the snapshot and wakes all waiters.
-    pub fn publish(&self, snapshot: Arc<Snapshot>) {
-        let version = snapshot.update_version;
-        self.current.store(snapshot);
-        self.version.send_replace(version);
-    }
-
-    /// Replaces the snapshot without waking anybody, as the Java client does when it goes back to its bootstrap list.
-    pub fn publish_silently(&self, snapshot: Arc<Snapshot>) {
-        self.current.store(snapshot);
-    }
-
-    /// Watches the version.
-    #[must_use]
-    pub fn watch(&self) -> watch::Receiver<UpdateVersion> {
-        self.version.subscribe()
     }
 }

@@ -5,10 +5,20 @@
 //! mean to a producer (`core`), how they are laid out (`wire`).
 
 pub mod connector;
+mod doorbell;
 mod driver;
+#[cfg(test)]
+mod every_order;
 pub mod producer;
 pub mod rpc;
 mod shared;
+
+/// What the bell is made of; a test of every order of events puts others in their place.
+mod parts {
+    pub(super) use std::sync::atomic::{AtomicBool, Ordering};
+
+    pub(super) use futures_util::task::AtomicWaker;
+}
 
 #[cfg(test)]
 mod tests;

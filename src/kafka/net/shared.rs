@@ -1,11 +1,10 @@
 //! What a producer's senders and its driver share: the core behind one short lock, the published snapshot, and the ways to wake each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +13,7 @@ use crate::kafka::core::client::ProducerCore;
 use crate::kafka::core::output::{Action, Output};
 use crate::kafka::event::ClientObserver;
 use crate::kafka::metadata::SnapshotCell;
+use crate::kafka::net::doorbell::Doorbell;
 
 /// One client's shared state.
 #[derive(Debug)]
@@ -30,8 +30,7 @@ pub(crate) struct Shared {
     pub(crate) finished: CancellationToken,
     /// Last moment of a closing client; 0: not closing.
     close_deadline: AtomicU64,
-    driver: AtomicWaker,
-    is_woken: AtomicBool,
+    bell: Doorbell,
 }
 
 impl Shared {
@@ -45,8 +44,7 @@ impl Shared {
             closing: CancellationToken::new(),
             finished: CancellationToken::new(),
             close_deadline: AtomicU64::new(0),
-            driver: AtomicWaker::new(),
-            is_woken: AtomicBool::new(false),
+            bell: Doorbell::new(),
         }
     }
 
@@ -57,19 +55,16 @@ impl Shared {
 
     /// Lets the driver look.
     pub(crate) fn wake(&self) {
-        if !self.is_woken.swap(true, Ordering::AcqRel) {
-            self.driver.wake();
-        }
+        self.bell.ring();
     }
 
     /// Notes the driver's waker at the start of a pass; what is asked for from now on brings another pass.
     pub(crate) fn register(&self, waker: &Waker) {
-        self.driver.register(waker);
-        self.is_woken.store(false, Ordering::Release);
+        self.bell.listen(waker);
     }
 
     pub(crate) fn is_woken(&self) -> bool {
-        self.is_woken.load(Ordering::Acquire)
+        self.bell.is_rung()
     }
 
     /// Passes the core's output on, with its lock let go: snapshots first, so that an observer finds what an event speaks of.
