@@ -37,6 +37,12 @@ impl Memory {
         self.free_bytes
     }
 
+    /// What was granted and not yet redeemed.
+    #[cfg(test)]
+    pub(in crate::kafka::core) fn granted_bytes(&self) -> usize {
+        self.granted.iter().map(|(_, bytes)| bytes).sum()
+    }
+
     /// Whether somebody waits: batches are then sent without lingering.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {

@@ -281,7 +281,7 @@ impl Lab {
     }
 }
 
-fn read_request(node: BrokerId, connection: ConnectionId, mut frame: Bytes) -> Written {
+pub(super) fn read_request(node: BrokerId, connection: ConnectionId, mut frame: Bytes) -> Written {
     frame.advance(4);
     let (api_key, version) = (i16::from_be_bytes([frame[0], frame[1]]), i16::from_be_bytes([frame[2], frame[3]]));
     let api = kafka_protocol::messages::ApiKey::try_from(api_key).unwrap();
@@ -296,7 +296,7 @@ pub(super) fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R
     frame.freeze()
 }
 
-fn api_versions_frame(written: &Written) -> Bytes {
+pub(super) fn api_versions_frame(written: &Written) -> Bytes {
     let range = |key, min, max| ApiVersion::default().with_api_key(key).with_min_version(min).with_max_version(max);
     response(
         written,
@@ -304,7 +304,7 @@ fn api_versions_frame(written: &Written) -> Bytes {
     )
 }
 
-fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
+pub(super) fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
     use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
     use kafka_protocol::messages::{BrokerId as CodecBroker, MetadataRequest, MetadataResponse};
     let request = MetadataRequest::decode(&mut written.body.clone(), written.version).unwrap();
@@ -332,7 +332,7 @@ fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
     response(written, &MetadataResponse::default().with_brokers(brokers.collect()).with_topics(topics.collect()))
 }
 
-fn producer_id_frame(written: &Written, code: i16, epoch: i16) -> Bytes {
+pub(super) fn producer_id_frame(written: &Written, code: i16, epoch: i16) -> Bytes {
     let given = InitProducerIdResponse::default().with_producer_id(ProducerId(7_000)).with_producer_epoch(epoch);
     response(written, &given.with_error_code(code))
 }
@@ -372,7 +372,7 @@ fn sent_batch(partition: i32, mut records: Bytes) -> SentBatch {
     }
 }
 
-fn produce_frame(written: &Written, code: i16) -> Bytes {
+pub(super) fn produce_frame(written: &Written, code: i16) -> Bytes {
     produce_frame_with(written, |_| (code, 0), 0)
 }
 

@@ -1,5 +1,6 @@
 //! The core's rules, one test per rule, with hand-made moments.
 
+mod any_order;
 mod lab;
 mod leader_hints;
 mod metadata_rules;
@@ -8,5 +9,7 @@ mod partition_choice;
 mod produce_rules;
 mod producer_id_rules;
 mod refresh_rules;
+mod rows;
 mod sequence_rules;
 mod split_rules;
+mod world;

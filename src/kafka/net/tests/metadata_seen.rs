@@ -6,7 +6,7 @@ use kafka_protocol::messages::ApiKey;
 
 use super::fake::{FakeCluster, Reaction};
 use super::watcher::Client;
-use crate::kafka::event::{ClientEvent, Outcome, UpdateReason};
+use crate::kafka::event::{ClientEvent, DisconnectCause, MetadataOutcome, Outcome, UpdateReason};
 
 async fn settled(leaders: &[i32], properties: &[(&str, &str)]) -> Client {
     let cluster = FakeCluster::new(3);
@@ -113,4 +113,57 @@ async fn a_topic_error_is_the_cause_of_the_timeout() {
     }
     let failure = client.send_to("secret", None, 2).await.unwrap_err();
     assert_eq!((failure.kind.as_str(), failure.code.map(|code| code.0)), ("TopicAuthorizationException", Some(29)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_send_to_a_partition_without_a_leader_does_not_wait() {
+    let client = settled(&[1, 2], &[("metadata.max.age.ms", "1000"), ("linger.ms", "0")]).await;
+    client.cluster.elect("orders", 0, -1);
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let before_ms = client.elapsed_ms();
+    client.send(0, 1).await.unwrap();
+    assert_eq!(client.elapsed_ms(), before_ms);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(client.outcomes().is_empty() && client.cluster.asked(ApiKey::Produce).is_empty());
+    client.cluster.elect("orders", 0, 1);
+    let told = client.wait_for_outcomes(1, Duration::from_secs(2)).await;
+    assert!(matches!(told[0].outcome, Outcome::Ok { .. }), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_does_not_bring_the_topic_makes_the_sender_ask_again() {
+    let client = settled(&[1, 2], &[]).await;
+    let (sent, ()) = tokio::join!(client.send_to("to-come", None, 1), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        client.cluster.add_topic("to-come", &[1]);
+    });
+    sent.unwrap();
+    let asked: Vec<_> = client.cluster.asked(ApiKey::Metadata).iter().map(|asked| client.ms_of(asked.at)).collect();
+    assert_eq!(asked[0], 0, "a new topic is asked for at once");
+    // Answered at 10 ms without the topic; asked again one backoff after that, and after two.
+    assert!((10 + 80..=10 + 119 + 1).contains(&asked[1]), "{asked:?}");
+    assert!((asked[1] + 10 + 160..=asked[1] + 10 + 239 + 1).contains(&asked[2]), "{asked:?}");
+    assert_eq!((asked.len(), client.elapsed_ms()), (3, asked[2] + 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rebootstrap_that_a_broker_asks_for_happens_at_that_moment() {
+    let client = settled(&[1, 2], &[("metadata.max.age.ms", "1000")]).await;
+    for node in 1..=3 {
+        client.cluster.script(node, ApiKey::Metadata, Reaction::Rebootstrap);
+    }
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    let events = client.events();
+    let told = events
+        .iter()
+        .position(|(_, event)| matches!(event, ClientEvent::MetadataRequestDone { outcome: MetadataOutcome::RebootstrapRequired, .. }));
+    let (at, _) = events[told.unwrap()];
+    let at_once: Vec<_> = events.iter().filter(|(other, _)| *other == at).map(|(_, event)| event).collect();
+    let closed = at_once.iter().filter(|event| matches!(event, ClientEvent::Disconnected { cause: DisconnectCause::Rebootstrap, .. }));
+    assert_eq!(closed.count(), 2, "both connections to known nodes: {at_once:?}");
+    assert!(at_once.iter().any(|event| matches!(event, ClientEvent::Rebootstrapped { .. })), "{at_once:?}");
+    assert!(
+        at_once.iter().any(|event| matches!(event, ClientEvent::PartitionCountChanged { from: 2, to: 0, .. })),
+        "all topics are forgotten"
+    );
 }

@@ -19,6 +19,7 @@ use super::{FakeCluster, FakeTopic, Reaction, State};
 const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
 const NOT_LEADER_OR_FOLLOWER: i16 = 6;
 const UNKNOWN_TOPIC_ID: i16 = 100;
+const REBOOTSTRAP_REQUIRED: i16 = 129;
 
 /// The answer with its length prefix; `None`: the request wants none.
 pub(super) fn answer(state: &mut State, node: i32, mut frame: Bytes, reaction: Option<&Reaction>) -> Option<Bytes> {
@@ -46,8 +47,10 @@ pub(super) fn answer(state: &mut State, node: i32, mut frame: Bytes, reaction: O
         ApiKey::Metadata => {
             let request = MetadataRequest::decode(&mut frame, version).unwrap();
             let mut response = metadata(state, node, &request, refusal).with_throttle_time_ms(throttle_ms);
-            if matches!(reaction, Some(Reaction::NoBrokers)) {
-                response.brokers.clear();
+            match reaction {
+                Some(Reaction::NoBrokers) => response.brokers.clear(),
+                Some(Reaction::Rebootstrap) => response.error_code = REBOOTSTRAP_REQUIRED,
+                _ => {}
             }
             Some(encode::<MetadataRequest>(correlation_id, version, &response))
         }

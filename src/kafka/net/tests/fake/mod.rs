@@ -42,6 +42,8 @@ pub(crate) enum Reaction {
     Refuse(i16),
     /// Answers well, and asks for silence.
     Throttle(Duration),
+    /// Metadata: asks the client to go back to its bootstrap list (error 129, version 13).
+    Rebootstrap,
     /// Metadata: names no brokers, as one that is still starting.
     NoBrokers,
 }
