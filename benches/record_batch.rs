@@ -1,11 +1,12 @@
-//! Writing a record batch: records into the buffer, then header and CRC.
+//! Writing a record batch: records into the buffer, then header and CRC; and compressing it on the way.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "criterion's macros make public items; a benchmark may panic")]
 
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use kafka_chaos::kafka::wire::batch::BatchBuilder;
+use kafka_chaos::kafka::wire::batch::{BatchBuilder, Packing};
+use kafka_chaos::kafka::wire::compression::Codec;
 
 const VALUE: [u8; 100] = [7; 100];
 
@@ -40,5 +41,27 @@ fn finish(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, write, finish);
+/// A full batch of 16 KiB of records that look like orders: they compress as such things do.
+fn orders(codec: Codec) -> BatchBuilder {
+    let mut batch = BatchBuilder::new(16_384, 16_384);
+    batch.pack_with(Packing { codec, expected_ratio: 1.0 });
+    let order = |index: u64| {
+        let random = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        format!(r#"{{"order":{index:08},"customer":"{random:016x}","amount":{:05},"currency":"EUR","state":"new"}}"#, random % 100_000)
+    };
+    assert!((0..100).all(|index| batch.try_append(index as i64, None, order(index).as_bytes())), "100 orders fit into 16 KiB");
+    batch
+}
+
+fn compress(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("record_batch/compress_and_finish");
+    let codecs = [("gzip_6", Codec::Gzip { level: 6 }), ("snappy", Codec::Snappy), ("lz4", Codec::Lz4)];
+    for (name, codec) in codecs {
+        group.throughput(Throughput::Bytes(orders(codec).plain_bytes() as u64));
+        group.bench_function(name, |bench| bench.iter_batched(|| orders(codec), |batch| batch.finish(None), BatchSize::LargeInput));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, write, finish, compress);
 criterion_main!(benches);
