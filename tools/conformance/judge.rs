@@ -65,6 +65,9 @@ fn median(sorted: &[f64]) -> f64 {
     if low == high { low } else { f64::midpoint(low, high) }
 }
 
+/// Fewest pairs of Java producers that tell Java's spread: two that agree by chance would blame ours for it.
+const PAIRS_MIN: usize = 3;
+
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Subject {
@@ -91,7 +94,7 @@ pub(crate) struct Comparison {
     pub(crate) ours: Option<Range>,
     /// The second Java group minus the first, likewise.
     pub(crate) control: Option<Range>,
-    /// Java's own spread: what 95 % of pairs of Java producers differ by at most. `None`: there is no pair.
+    /// Java's own spread: what 95 % of pairs of Java producers differ by at most. `None`: there are too few pairs.
     pub(crate) spread: Option<f64>,
     /// What came of it.
     pub(crate) verdict: Verdict,
@@ -154,11 +157,11 @@ fn verdict(ours: Option<Range>, spread: Option<f64>) -> Verdict {
     }
 }
 
-/// What 95 % of the values are not above, by nearest rank: of fewer than twenty, the greatest.
+/// What 95 % of the values are not above, by nearest rank: of fewer than twenty, the greatest; `None`: there are too few.
 fn most_of(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let rank = (values.len() * 95).div_ceil(100);
-    values.get(rank.checked_sub(1)?).copied()
+    if values.len() < PAIRS_MIN { None } else { values.get(rank - 1).copied() }
 }
 
 /// Each value minus each of the others.

@@ -62,8 +62,14 @@ fn ours_is_judged_against_what_java_differs_from_itself() {
         (&[["10", "9", ""]], Verdict::Unknown),
     ];
     for (runs, expected) in table {
-        assert_eq!(compared(runs).verdict, expected, "{runs:?}");
+        assert_eq!(compared(&runs.repeat(3)).verdict, expected, "{runs:?}");
     }
+}
+
+#[test]
+fn two_java_producers_that_agree_by_chance_judge_nobody() {
+    let run = ["10", "9", "9"];
+    assert_eq!([compared(&[run; 2]).verdict, compared(&[run; 3]).verdict], [Verdict::Unknown, Verdict::Above]);
 }
 
 #[test]
@@ -92,10 +98,10 @@ fn when_a_topic_grows_within_a_clients_period_is_shown_but_not_judged() {
 
 #[test]
 fn differences_are_told_with_javas_own() {
-    let found = compared(&[["10 12", "9", "11"], ["21 23", "20", "19"]]);
+    let found = compared(&[["10 12", "9", "11"], ["21 23", "20", "19"], ["", "5", "5"]]);
     assert_eq!(found.clients[OURS], Range { median: 16.5, min: 10.0, max: 23.0, count: 4 });
     assert_eq!(found.ours, Some(Range { median: 1.5, min: -1.0, max: 4.0, count: 8 }));
-    assert_eq!(found.control, Some(Range { median: 0.5, min: -1.0, max: 2.0, count: 2 }));
+    assert_eq!(found.control, Some(Range { median: 0.0, min: -1.0, max: 2.0, count: 3 }));
     assert_eq!(found.spread, Some(2.0));
 }
 
