@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::kafka::core::compression_config::CompressionKeys;
 use crate::kafka::wire::compression::Codec;
 
-/// Java cuts `linger.ms` to 31 bits.
-const LINGER_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+/// Java cuts `linger.ms`, and its sum with `request.timeout.ms`, to 31 bits.
+const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// How many replicas must have a record before it counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ impl ProducerConfig {
         if properties.contains_key("reconnect.backoff.ms") && !properties.contains_key("reconnect.backoff.max.ms") {
             config.reconnect_backoff_max = config.reconnect_backoff;
         }
-        let least = config.linger + config.request_timeout;
+        let least = (config.linger + config.request_timeout).min(TIMEOUT_MAX);
         if config.delivery_timeout < least {
             if properties.contains_key("delivery.timeout.ms") {
                 return Err(ConfigError::DeliveryTimeoutTooShort);
@@ -243,7 +243,7 @@ impl ProducerConfig {
                     _ => return Err(bad(key, value, "0, 1 or all")),
                 }
             }
-            "linger.ms" => self.linger = millis(key, value)?.min(LINGER_MAX),
+            "linger.ms" => self.linger = millis(key, value)?.min(TIMEOUT_MAX),
             "batch.size" => self.batch_bytes = bytes(key, value)?.max(1),
             "buffer.memory" => self.buffer_bytes = bytes(key, value)?,
             "max.request.size" => self.request_bytes_max = bytes(key, value)?,
@@ -342,6 +342,9 @@ mod tests {
         assert_eq!(raised.delivery_timeout, Duration::from_millis(200_005));
         let refused = read(&[("request.timeout.ms", "200000"), ("delivery.timeout.ms", "1000")]);
         assert_eq!(refused.unwrap_err(), ConfigError::DeliveryTimeoutTooShort);
+        let cut = [("linger.ms", "2147483647"), ("request.timeout.ms", "30000")];
+        assert_eq!(read(&cut).unwrap().delivery_timeout, TIMEOUT_MAX);
+        assert!(read(&[cut[0], cut[1], ("delivery.timeout.ms", "2147483647")]).is_ok());
     }
 
     #[test]
@@ -389,7 +392,7 @@ mod tests {
         let config = config.unwrap();
         assert_eq!((config.linger, config.ignore_keys, config.idle_max), (Duration::from_millis(7), true, None));
         assert_eq!((config.send_buffer_bytes, config.receive_buffer_bytes), (None, Some(32_768)));
-        assert_eq!(read(&[("linger.ms", "9223372036854775807"), ("request.timeout.ms", "1")]).unwrap().linger, LINGER_MAX);
+        assert_eq!(read(&[("linger.ms", "9223372036854775807"), ("request.timeout.ms", "1")]).unwrap().linger, TIMEOUT_MAX);
         assert!(read(&[("receive.buffer.bytes", "-2")]).is_err());
     }
 
