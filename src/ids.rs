@@ -93,6 +93,14 @@ pub struct ProducerIdAndEpoch {
     pub epoch: i16,
 }
 
+impl ProducerIdAndEpoch {
+    /// Whether a broker can have given it: -1 stands for none.
+    #[must_use]
+    pub fn is_valid(self) -> bool {
+        self.id >= 0 && self.epoch >= 0
+    }
+}
+
 impl fmt::Display for ProducerIdAndEpoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in epoch {}", self.id, self.epoch)

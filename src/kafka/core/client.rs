@@ -54,7 +54,7 @@ pub struct ProducerCore {
     pub(super) metadata_in_flight: bool,
     /// When the attempt to refresh began that has not succeeded yet (KIP-1102).
     pub(super) refresh_attempt_since: Option<Moment>,
-    /// Invariant: no head of a queue and no batch in flight expires before it.
+    /// Invariant: no head of a queue and no batch in flight expires before it; `None`: there is none.
     pub(super) expiry_check_at: Option<Moment>,
     pub(super) routes: Routes,
     pub(super) producer_id: ProducerIdState,

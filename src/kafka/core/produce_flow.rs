@@ -16,7 +16,6 @@ use crate::kafka::core::config::Acks;
 use crate::kafka::core::failure::{batch_error, expired, not_authorized};
 use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
-use crate::kafka::core::producer_id::Phase;
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::messages::{ProducePartition, decode_produce};
@@ -207,7 +206,8 @@ impl ProducerCore {
     }
 
     fn complete_badly(&mut self, node: BrokerId, mut batch: Batch, code: ErrorCode, reply: Reply, now: Moment) {
-        batch.may_be_written |= leaves_doubt(code);
+        let is_appended_first = self.config.acks == Acks::All;
+        batch.may_be_written |= leaves_doubt(code) || (is_appended_first && (reply.base_offset >= 0 || leaves_doubt_after_append(code)));
         if code == ErrorCode::MESSAGE_TOO_LARGE && batch.tags.len() > 1 && self.split_and_reenqueue(&batch) {
             return self.tell_error(node, &batch, code, true, now);
         }
@@ -239,7 +239,7 @@ impl ProducerCore {
             _ => batch_error(node, code, message),
         };
         if self.config.idempotence && ends_idempotence(code) {
-            self.producer_id.phase = Phase::Refused(failure.clone());
+            self.producer_id.refuse(failure.clone());
         }
         let sequence_is_lost = [ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode::UNKNOWN_PRODUCER_ID].contains(&code);
         self.accumulator.sequence_failed(&batch, sequence_is_lost || batch.attempts < self.config.retries);
@@ -324,6 +324,7 @@ impl ProducerCore {
         for batch in left {
             self.fail(batch, failure, now);
         }
+        self.expiry_check_at = None;
     }
 }
 
@@ -355,9 +356,17 @@ fn ends_idempotence(code: ErrorCode) -> bool {
     .contains(&code)
 }
 
-/// Whether a batch that came back with this code may be in the log all the same.
+/// Whether a batch that came back with this code may be in the log all the same, whatever `acks` asks for.
 fn leaves_doubt(code: ErrorCode) -> bool {
     const NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode = ErrorCode(20);
     [ErrorCode::REQUEST_TIMED_OUT, ErrorCode::NETWORK_EXCEPTION, NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode::UNKNOWN_SERVER_ERROR]
         .contains(&code)
+}
+
+/// Whether a broker may say this of a batch that it has appended. With `acks=all` it appends first and then waits for the replicas
+/// (`DelayedProduce`): if the partition's leadership, its replica or its disk goes meanwhile, that is what it answers. Its base offset tells the
+/// two apart, if the broker is Kafka's own; nobody is to rely on that to call a record lost.
+fn leaves_doubt_after_append(code: ErrorCode) -> bool {
+    const KAFKA_STORAGE_ERROR: ErrorCode = ErrorCode(56);
+    [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR].contains(&code)
 }

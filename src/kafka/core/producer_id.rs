@@ -51,6 +51,8 @@ pub enum Bumped {
     Exhausted,
     /// There is no id yet; the one that comes will do.
     NotYet,
+    /// Nothing will be produced any more, under any epoch.
+    Refused,
 }
 
 impl ProducerIdState {
@@ -75,18 +77,34 @@ impl ProducerIdState {
 
     /// A broker gave an id.
     pub fn given(&mut self, producer: ProducerIdAndEpoch) {
-        self.current = Some(producer);
-        self.phase = Phase::Settled;
+        if !self.is_refused() {
+            self.current = Some(producer);
+            self.phase = Phase::Settled;
+        }
     }
 
     /// The attempt failed; another follows after a pause.
     pub fn try_again(&mut self, pause: Duration, refresh_first: bool, now: Moment) {
-        self.phase = Phase::Wanted { not_before: Some(now + pause), refresh_first };
+        if !self.is_refused() {
+            self.phase = Phase::Wanted { not_before: Some(now + pause), refresh_first };
+        }
+    }
+
+    /// Nothing will be produced any more. That is final: the first reason stays, whatever is answered later.
+    pub fn refuse(&mut self, failure: Failure) {
+        if !self.is_refused() {
+            self.phase = Phase::Refused(failure);
+        }
+    }
+
+    fn is_refused(&self) -> bool {
+        matches!(self.phase, Phase::Refused(_))
     }
 
     /// Sequences must begin anew somewhere: the next epoch, which needs no broker's leave (KIP-360), or another id when epochs are used up.
     pub fn bump(&mut self) -> Bumped {
         match self.current {
+            _ if self.is_refused() => Bumped::Refused,
             None => Bumped::NotYet,
             Some(ProducerIdAndEpoch { epoch: i16::MAX, .. }) => {
                 self.current = None;
@@ -117,6 +135,20 @@ mod tests {
         assert!(state.lets_produce());
         assert_eq!(state.bump(), Bumped::Exhausted);
         assert!(!state.lets_produce() && state.current().is_none());
+    }
+
+    #[test]
+    fn a_refusal_is_final() {
+        let failure = |text: &str| Failure { kind: "KafkaException".to_owned(), code: None, text: text.to_owned() };
+        let last = ProducerIdAndEpoch { id: 4, epoch: i16::MAX };
+        let mut state = ProducerIdState::new(true);
+        state.given(last);
+        state.refuse(failure("first"));
+        assert_eq!(state.bump(), Bumped::Refused);
+        state.given(ProducerIdAndEpoch { id: 5, epoch: 0 });
+        state.try_again(Duration::from_millis(1), false, Moment(0));
+        state.refuse(failure("second"));
+        assert_eq!((state.phase.clone(), state.current()), (Phase::Refused(failure("first")), Some(last)));
     }
 
     #[test]

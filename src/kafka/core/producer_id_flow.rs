@@ -16,7 +16,7 @@ use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::connections::ConnectionState;
 use crate::kafka::core::failure;
 use crate::kafka::core::producer_id::{Bumped, Phase};
-use crate::kafka::event::{ClientEvent, DisconnectCause, UpdateReason};
+use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::producer_id::{decode_init_producer_id, encode_init_producer_id};
 use crate::kafka::wire::versions::BrokerVersions;
@@ -31,7 +31,10 @@ impl ProducerCore {
         match self.producer_id.phase.clone() {
             Phase::Settled | Phase::Asked => None,
             Phase::Refused(failure) => {
-                self.fail_everything(&failure, now);
+                // Every pass comes by here from now on, and most have nothing to fail.
+                if self.expiry_check_at.is_some() {
+                    self.fail_everything(&failure, now);
+                }
                 None
             }
             Phase::Wanted { not_before: Some(at), .. } if now < at => Some(at.since(now)),
@@ -84,8 +87,7 @@ impl ProducerCore {
     fn ask_producer_id(&mut self, node: BrokerId, now: Moment) {
         let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
         let Some(version) = versions.and_then(BrokerVersions::highest_common::<InitProducerIdRequest>) else {
-            self.producer_id.phase = Phase::Refused(failure::no_idempotence(node));
-            return;
+            return self.refuse_producer_id(failure::no_idempotence(node), now);
         };
         let correlation_id = self.correlation_id();
         match encode_init_producer_id(correlation_id, &self.client_id, version) {
@@ -93,8 +95,14 @@ impl ProducerCore {
                 self.producer_id.phase = Phase::Asked;
                 self.hand_over(node, correlation_id, frame.into(), Request::InitProducerId { version }, now);
             }
-            Err(_) => self.producer_id.phase = Phase::Refused(failure::no_idempotence(node)),
+            Err(_) => self.refuse_producer_id(failure::no_idempotence(node), now),
         }
+    }
+
+    /// There will never be an id: what waits for it fails at once, for nothing else may happen for a long time.
+    fn refuse_producer_id(&mut self, failure: Failure, now: Moment) {
+        self.fail_everything(&failure, now);
+        self.producer_id.refuse(failure);
     }
 
     pub(super) fn on_producer_id(&mut self, node: BrokerId, version: i16, sent_at: Moment, frame: Bytes, now: Moment) {
@@ -105,16 +113,17 @@ impl ProducerCore {
         self.throttle(node, answer.throttle_ms, now);
         self.tell(now, ClientEvent::ProducerIdAnswered { node, given: answer.given, round_trip: now.since(sent_at) });
         match answer.given {
-            Ok(producer) => {
+            Ok(producer) if producer.is_valid() => {
                 self.producer_id.given(producer);
                 self.accumulator.restart_sequences(producer);
             }
+            Ok(_) => self.on_producer_id_lost(now),
             Err(code) if code.is_retriable() => self.on_producer_id_lost(now),
             Err(code) if may_be_granted_later(code) => {
                 self.fail_everything(&failure::not_authorized(code), now);
                 self.on_producer_id_lost(now);
             }
-            Err(code) => self.producer_id.phase = Phase::Refused(failure::producer_id_refused(code)),
+            Err(code) => self.refuse_producer_id(failure::producer_id_refused(code), now),
         }
     }
 

@@ -79,6 +79,8 @@ pub(super) struct Lab {
     pub(super) next: Option<Moment>,
     /// What [`Lab::run`] answers to Metadata.
     pub(super) cluster: MetadataAnswer,
+    /// Whether the brokers know InitProducerId.
+    pub(super) has_producer_ids: bool,
 }
 
 /// A request on the wire.
@@ -106,6 +108,7 @@ impl Lab {
             dead: Vec::new(),
             next: None,
             cluster,
+            has_producer_ids: true,
         }
     }
 
@@ -237,7 +240,7 @@ impl Lab {
 
     pub(super) fn answer_well(&mut self, written: &Written) {
         let frame = match written.api_key {
-            18 => api_versions_frame(written),
+            18 => api_versions_frame(written, self.has_producer_ids),
             3 => metadata_frame(written, &self.cluster),
             0 => produce_frame(written, 0),
             22 => producer_id_frame(written, 0, 0),
@@ -296,12 +299,11 @@ pub(super) fn response<R: Encodable + HeaderVersion>(written: &Written, body: &R
     frame.freeze()
 }
 
-pub(super) fn api_versions_frame(written: &Written) -> Bytes {
+pub(super) fn api_versions_frame(written: &Written, has_producer_ids: bool) -> Bytes {
     let range = |key, min, max| ApiVersion::default().with_api_key(key).with_min_version(min).with_max_version(max);
-    response(
-        written,
-        &ApiVersionsResponse::default().with_api_keys(vec![range(0, 3, 12), range(3, 0, 12), range(18, 0, 4), range(22, 0, 4)]),
-    )
+    let mut keys = vec![range(0, 3, 12), range(3, 0, 12), range(18, 0, 4)];
+    keys.extend(has_producer_ids.then(|| range(22, 0, 4)));
+    response(written, &ApiVersionsResponse::default().with_api_keys(keys))
 }
 
 pub(super) fn metadata_frame(written: &Written, cluster: &MetadataAnswer) -> Bytes {
@@ -373,7 +375,7 @@ fn sent_batch(partition: i32, mut records: Bytes) -> SentBatch {
 }
 
 pub(super) fn produce_frame(written: &Written, code: i16) -> Bytes {
-    produce_frame_with(written, |_| (code, 0), 0)
+    produce_frame_with(written, |_| (code, if code == 0 { 0 } else { -1 }), 0)
 }
 
 fn produce_frame_with(written: &Written, mut answer: impl FnMut(&SentBatch) -> (i16, i64), log_start_offset: i64) -> Bytes {

@@ -35,6 +35,8 @@ enum Handling {
     Refuse(i16),
     /// Written, and answered with 20.
     AfterAppend,
+    /// Written, and answered as by a broker that lost the lead, the partition or the disk while it waited for its replicas.
+    LeaderMovedAfterAppend(i16),
     /// Written, and the connection breaks before the answer.
     LoseAnswer,
     /// The connection breaks before it is read.
@@ -144,6 +146,7 @@ impl World {
             }
             Handling::Well => self.answer(&written, 0),
             Handling::AfterAppend => self.answer(&written, 20),
+            Handling::LeaderMovedAfterAppend(code) => self.answer(&written, code),
             Handling::Refuse(code) => self.lab.answer_produce(&written, code),
         }
     }
@@ -163,7 +166,8 @@ impl World {
 
     fn answer(&mut self, written: &Written, code_when_written: i16) {
         let codes = self.append(written, code_when_written);
-        self.lab.answer_batches(written, |batch| (codes[&batch.partition], 0));
+        let base_offset = |code| if code == 0 || code == code_when_written { 0 } else { -1 };
+        self.lab.answer_batches(written, |batch| (codes[&batch.partition], base_offset(codes[&batch.partition])));
     }
 
     /// Everything heals, and all records get their outcomes.
@@ -205,6 +209,7 @@ fn handlings() -> impl Strategy<Value = Handling> {
         4 => Just(Handling::Well),
         1 => prop_oneof![Just(6_i16), Just(19), Just(3)].prop_map(Handling::Refuse),
         1 => Just(Handling::AfterAppend),
+        1 => prop_oneof![Just(6_i16), Just(3), Just(56)].prop_map(Handling::LeaderMovedAfterAppend),
         1 => Just(Handling::LoseAnswer),
         1 => Just(Handling::LoseRequest),
     ]

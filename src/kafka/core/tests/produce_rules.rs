@@ -109,6 +109,34 @@ fn a_batch_that_was_sent_and_expires_is_indeterminate() {
     assert!(matches!(&outcomes[..], [(1, Outcome::Indeterminate(failure))] if failure.kind == "TimeoutException"), "{outcomes:?}");
 }
 
+/// What a record is told that came back once with `code` and `base_offset`, and then expires in its queue.
+fn told_after(acks: &str, code: i16, base_offset: i64) -> Outcome {
+    let properties =
+        [("linger.ms", "0"), ("acks", acks), ("request.timeout.ms", "1000"), ("delivery.timeout.ms", "1000"), ("retry.backoff.ms", "5000")];
+    let mut lab = Lab::settled(&properties);
+    lab.append(0, 1);
+    lab.run_silent(ms(1));
+    let written = lab.take_written(0);
+    lab.answer_batches(&written[0], |_| (code, base_offset));
+    lab.cluster = answer(2, vec![topic_answer("orders", 7, vec![partition(0, -1, 5), partition(1, 2, 5)])]);
+    lab.run(ms(1_100));
+    let outcomes = lab.take_outcomes();
+    assert_eq!(outcomes.len(), 1, "{acks} {code}");
+    outcomes[0].1.clone()
+}
+
+#[test]
+fn with_acks_all_a_broker_may_refuse_what_it_has_appended() {
+    for (code, base_offset) in [(6, 40), (3, 40), (56, 40), (6, -1), (3, -1), (56, -1), (19, 40)] {
+        let told = told_after("all", code, base_offset);
+        assert!(matches!(told, Outcome::Indeterminate(_)), "{code} at {base_offset}: {told:?}");
+    }
+    for (acks, code, base_offset) in [("all", 19, -1), ("all", 75, -1), ("1", 6, -1), ("1", 3, -1), ("1", 56, -1)] {
+        let told = told_after(acks, code, base_offset);
+        assert!(matches!(told, Outcome::Failed(_)), "acks={acks}, {code} at {base_offset}: {told:?}");
+    }
+}
+
 #[test]
 fn a_request_timeout_closes_the_connection_and_fails_all_on_it_as_7() {
     let mut lab = Lab::settled(&[("linger.ms", "0"), ("request.timeout.ms", "1000")]);

@@ -117,6 +117,39 @@ fn a_refused_id_fails_every_record_and_a_missing_right_only_those_that_wait() {
 }
 
 #[test]
+fn brokers_that_know_no_producer_ids_fail_what_waits_and_at_once() {
+    let mut lab = asking(&[]);
+    lab.has_producer_ids = false;
+    lab.cut(-1);
+    // Only when the core asks to be called.
+    for _ in 0..100 {
+        lab.step();
+        lab.take_written(3).iter().for_each(|metadata| lab.answer_well(metadata));
+        if !lab.outcomes.is_empty() {
+            break;
+        }
+        lab.now = lab.next.filter(|next| *next > lab.now).expect("a moment to come");
+    }
+    let outcomes = lab.take_outcomes();
+    assert!(matches!(&outcomes[..], [(1, Outcome::Failed(failure))] if failure.kind == "UnsupportedVersionException"), "{outcomes:?}");
+    assert!(lab.now < super::lab::START + ms(5_000), "by the first moment at which it is known");
+    lab.append(0, 2);
+    lab.step();
+    assert!(matches!(&lab.take_outcomes()[..], [(2, Outcome::Failed(_))]), "and later records too");
+}
+
+#[test]
+fn an_id_that_no_broker_can_have_given_is_asked_for_again() {
+    let mut lab = asking(&[]);
+    let asked = lab.take_written(INIT);
+    lab.answer_producer_id(&asked[0], 0, -1);
+    lab.run_silent(ms(50));
+    assert!(lab.take_written(0).is_empty() && lab.take_outcomes().is_empty());
+    lab.run(ms(300));
+    assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Ok { .. })]));
+}
+
+#[test]
 fn records_expire_while_there_is_no_id() {
     let mut lab = asking(&[("request.timeout.ms", "60000"), ("delivery.timeout.ms", "60005")]);
     lab.run_silent(ms(60_006));

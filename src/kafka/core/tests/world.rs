@@ -222,7 +222,7 @@ impl World {
         };
         let code = if let Reply::Code(code) = reply { code } else { 0 };
         let frame = match written.api_key {
-            18 => api_versions_frame(written),
+            18 => api_versions_frame(written, true),
             3 => metadata_frame(written, &truth),
             0 => produce_frame(written, code),
             22 => producer_id_frame(written, code, 0),
