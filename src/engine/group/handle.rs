@@ -105,9 +105,25 @@ async fn tell_seconds<M: MakeClient>(
             () = tokio::time::sleep_until(group.clock.instant_of(end)) => {}
             () = told_enough.cancelled() => return teller,
         }
-        let load_end = group.stop.borrow().end;
-        teller.tell(end, second, load_end, &group.clock, &group.seen());
+        teller = tell_second(&group, teller, end, second).await;
         second += 1;
+    }
+}
+
+/// Looks at every client and tells the second, on a thread for blocking work: with thousands of clients it takes milliseconds, and on a thread that
+/// senders share it would make their records late.
+async fn tell_second<M: MakeClient>(group: &Arc<Group<M>>, mut teller: SecondTeller, at: Moment, second: i64) -> SecondTeller {
+    let group = Arc::clone(group);
+    let told = tokio::task::spawn_blocking(move || {
+        let load_end = group.stop.borrow().end;
+        teller.tell(at, second, load_end, &group.clock, &group.seen());
+        teller
+    });
+    match told.await {
+        Ok(teller) => teller,
+        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+        // The runtime shuts down, and this task with it.
+        Err(_) => std::future::pending().await,
     }
 }
 
