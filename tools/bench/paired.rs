@@ -194,7 +194,7 @@ mod tests {
         rows.push(row(4, Subject::Native, 1.0));
         let spread = ratios(&rows, Setting::Same, Subject::Java, |row| Some(row.records_per_second)).unwrap();
         assert!((spread.min - 1.0).abs() < 1e-9 && (spread.median - 2.0).abs() < 1e-9 && (spread.max - 3.0).abs() < 1e-9, "{spread:?}");
-        assert_eq!(spread.runs, 3, "a round without both has no ratio");
+        assert_eq!(spread.count, 3, "a round without both has no ratio");
         assert_eq!(ratios(&rows, Setting::Same, Subject::Java, |row| row.cpu_seconds_per_million), None, "unknown is not 0");
     }
 

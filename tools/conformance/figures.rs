@@ -99,6 +99,8 @@ struct Outage {
     partition: u32,
     first_due_unserved_ms: Option<i64>,
     outage_ms: i64,
+    /// `false`: no ok came until the end of the run, and the outage has no length.
+    recovered: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -317,26 +319,44 @@ fn own_outages(mut outages: Vec<Outage>) -> Vec<Outage> {
     outages
 }
 
+/// The outages of one producer at one step: of each partition in use the longest, `None`: it did not end.
+type Pairs<'a> = BTreeMap<(&'a str, u32), Option<i64>>;
+
 /// A producer without a row at the step has no value there: its partitions were all stalled since an earlier one, or it was idle.
 fn add_outages(outages: &[Outage], step: &Step, group: &VariantGroup, add: &mut impl FnMut(Metric, &str, Vec<Measured>)) {
-    let mut longest: BTreeMap<(usize, &str, u32), i64> = BTreeMap::new();
+    let mut by_producer: BTreeMap<usize, Pairs<'_>> = BTreeMap::new();
     for outage in outages.iter().filter(|outage| outage.step == Some(step.step) && outage.group == group.name) {
-        let pair = longest.entry((outage.producer, outage.topic.as_str(), outage.partition)).or_default();
-        *pair = (*pair).max(outage.outage_ms);
+        let pairs = by_producer.entry(outage.producer).or_default();
+        let longest = pairs.entry((outage.topic.as_str(), outage.partition)).or_insert(Some(0));
+        *longest = longest.filter(|_| outage.recovered).map(|longest_ms| longest_ms.max(outage.outage_ms));
     }
-    let of = |producer| longest.iter().filter(move |((of, ..), _)| *of == producer).map(|(_, outage_ms)| *outage_ms);
-    let with_rows: Vec<usize> = producers(group).filter(|producer| of(*producer).next().is_some()).collect();
-    if with_rows.is_empty() {
+    if by_producer.is_empty() {
         return;
     }
-    let greatest = |producer: &usize| Measured::Number(of(*producer).max().unwrap_or(0) as f64);
-    // Partitions without an outage are left out: how many a producer uses at the moment is its partitioner's affair.
-    let mean = |producer: &usize| {
-        let stalled: Vec<i64> = of(*producer).filter(|outage_ms| *outage_ms > 0).collect();
-        Measured::Number((stalled.iter().sum::<i64>() as f64 / stalled.len().max(1) as f64).round())
+    let mut each = |metric, of: fn(&Pairs<'_>) -> Measured| {
+        let values = producers(group).map(|producer| by_producer.get(&producer).map_or(Measured::Unknown, of));
+        add(metric, &label(step), values.collect());
     };
-    add(Metric::OutageLongest, &label(step), with_rows.iter().map(greatest).collect());
-    add(Metric::OutageMean, &label(step), with_rows.iter().map(mean).collect());
+    each(Metric::OutageLongest, longest);
+    each(Metric::OutageMean, mean);
+    each(Metric::PartitionsStalled, stalled);
+}
+
+fn longest(pairs: &Pairs<'_>) -> Measured {
+    let longest_ms = pairs.values().copied().try_fold(0, |longest_ms, outage_ms| Some(outage_ms?.max(longest_ms)));
+    longest_ms.map_or(Measured::Never, |longest_ms| Measured::Number(longest_ms as f64))
+}
+
+/// Partitions without an outage are left out: how many stall is a metric of its own.
+fn mean(pairs: &Pairs<'_>) -> Measured {
+    let Some(all) = pairs.values().copied().collect::<Option<Vec<i64>>>() else { return Measured::Never };
+    let stalled: Vec<i64> = all.into_iter().filter(|outage_ms| *outage_ms > 0).collect();
+    Measured::Number((stalled.iter().sum::<i64>() as f64 / stalled.len().max(1) as f64).round())
+}
+
+fn stalled(pairs: &Pairs<'_>) -> Measured {
+    let stalled = pairs.values().filter(|outage_ms| **outage_ms != Some(0)).count();
+    Measured::Number((stalled as f64 * 100.0 / pairs.len() as f64).round())
 }
 
 fn label(step: &Step) -> String {

@@ -1,72 +1,53 @@
 //! Whether our client behaves as Java's does, metric by metric: within Java's own spread, outside it, or unknown.
 //!
-//! All producers of a run meet the same fault, so only values of the same run are compared. *Java's own spread* is what 95 % of all pairs of
-//! Java producers of the same run differ by at most. Ours is within it if the median of what our producers differ from Java's by, over all
-//! pairs of the same run, is not greater. Pure.
+//! All producers of a run meet the same fault, so only values of the same run are compared. Numbers are judged in pairs: by the median of what
+//! ours differ from Java's by, and by what 95 % of these pairs differ by at most, so that one odd group of ours is not hidden by the others.
+//! What never happened is no number: the share of producers it never happened to is judged on its own. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rows::{FigureRow, Measured, Metric, Store};
+use crate::rows::{FigureRow, Measured, Metric, RunRow, Store, cell_of};
+use crate::stats::Spread;
 use crate::variant::{CONTROL, OURS, REFERENCE};
 
 /// Metrics that ours is held against Java's by.
-const JUDGED: [Metric; 6] = [
+const JUDGED: [Metric; 7] = [
     Metric::MetadataRequests,
     Metric::Failed,
     Metric::Indeterminate,
     Metric::OutageLongest,
     Metric::OutageMean,
+    Metric::PartitionsStalled,
     Metric::FirstUseAfterRefresh,
 ];
 /// Metrics that are only shown: the moment of a topic's growth within a client's period of refreshes says nothing of the client.
 const SHOWN: [Metric; 1] = [Metric::FirstUse];
+
+/// Fewest pairs on either side that tell anything: two Java producers that agree by chance would blame ours for it.
+pub(crate) const PAIRS_MIN: usize = 3;
+/// How much further than Java's pairs ours may be apart in their upper 5 %. With 1, identical clients would be outside in more than half of all
+/// comparisons: with three producers of ours among nine, one of the two most extreme is ours more often than not.
+pub(crate) const FAR_MAX: f64 = 2.0;
+
+/// Shares that are equal may differ by what floating point rounds.
+const SHARE_ROUNDING: f64 = 1e-9;
 
 /// What was found of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// As Java.
     Within,
-    /// Less than Java's least.
+    /// Less than Java's own spread explains, in the median; or it never happens to fewer.
     Below,
-    /// More than Java's greatest.
+    /// More than Java's own spread explains, in the median; or it never happens to more.
     Above,
-    /// Not measured on one side.
+    /// The median is as Java's, but too many pairs are far apart.
+    Scattered,
+    /// Not measured on one side, or too seldom.
     Unknown,
     /// Only shown.
     NotJudged,
 }
-
-/// Median and range of some values; `never` counts as infinite.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
-    /// The middle one; of an even number the mean of the two.
-    pub(crate) median: f64,
-    /// The least.
-    pub(crate) min: f64,
-    /// The greatest.
-    pub(crate) max: f64,
-    /// How many.
-    pub(crate) count: usize,
-}
-
-impl Range {
-    /// Of these values; `None` without any.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (min, max) = (*sorted.first()?, *sorted.last()?);
-        Some(Self { median: median(&sorted), min, max, count: sorted.len() })
-    }
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-    // Two infinite ones have no mean.
-    if low == high { low } else { f64::midpoint(low, high) }
-}
-
-/// Fewest pairs of Java producers that tell Java's spread: two that agree by chance would blame ours for it.
-const PAIRS_MIN: usize = 3;
 
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,17 +64,32 @@ pub(crate) struct Subject {
     pub(crate) step: String,
 }
 
+/// What one client's producers had to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// Producers that had a number.
+    pub(crate) numbers: usize,
+    /// Producers that it never happened to.
+    pub(crate) nevers: usize,
+    /// Producers of which nobody can tell.
+    pub(crate) unknown: usize,
+}
+
 /// A subject with all that was measured of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     /// What.
     pub(crate) subject: Subject,
-    /// By client: over producers and runs. A client without any known value is missing.
-    pub(crate) clients: BTreeMap<String, Range>,
-    /// Ours minus Java, over all pairs of producers of the same run.
-    pub(crate) ours: Option<Range>,
+    /// By client: over producers and runs, `never` as infinite. A client without any known value is missing.
+    pub(crate) clients: BTreeMap<String, Spread>,
+    /// By client: how many producers had a value, over all runs.
+    pub(crate) said: BTreeMap<String, Said>,
+    /// Ours minus Java, over all pairs of numbers of the same run.
+    pub(crate) ours: Option<Spread>,
+    /// What 95 % of these pairs differ by at most. `None`: there are too few pairs.
+    pub(crate) far: Option<f64>,
     /// The second Java group minus the first, likewise.
-    pub(crate) control: Option<Range>,
+    pub(crate) control: Option<Spread>,
     /// Java's own spread: what 95 % of pairs of Java producers differ by at most. `None`: there are too few pairs.
     pub(crate) spread: Option<f64>,
     /// What came of it.
@@ -102,10 +98,10 @@ pub(crate) struct Comparison {
 
 /// Everything there is to compare in usable runs, in the order of subjects.
 pub(crate) fn compare(store: &Store) -> Vec<Comparison> {
-    let usable: BTreeSet<_> = store.used().map(crate::rows::RunRow::cell).collect();
+    let usable: BTreeSet<_> = store.used().map(RunRow::cell).collect();
     let mut subjects: BTreeMap<Subject, Vec<&FigureRow>> = BTreeMap::new();
     let is_compared = |metric| JUDGED.contains(metric) || SHOWN.contains(metric);
-    for row in store.figures.iter().filter(|row| is_compared(&row.metric) && usable.contains(&crate::rows::cell_of(row))) {
+    for row in store.figures.iter().filter(|row| is_compared(&row.metric) && usable.contains(&cell_of(row))) {
         let subject = Subject {
             plan: row.plan.clone(),
             kafka: row.kafka.clone(),
@@ -120,11 +116,14 @@ pub(crate) fn compare(store: &Store) -> Vec<Comparison> {
 
 fn comparison(subject: Subject, rows: &[&FigureRow]) -> Comparison {
     let mut by_client: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut said: BTreeMap<String, Said> = BTreeMap::new();
     let mut by_run: BTreeMap<u32, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     for row in rows {
-        let known: Vec<f64> = row.values.0.iter().filter_map(number).collect();
-        by_client.entry(row.client.clone()).or_default().extend(&known);
-        by_run.entry(row.repeat).or_default().entry(row.client.as_str()).or_default().extend(known);
+        let shown = row.values.0.iter().filter_map(|value| if *value == Measured::Never { Some(f64::INFINITY) } else { number(value) });
+        by_client.entry(row.client.clone()).or_default().extend(shown);
+        row.values.0.iter().for_each(|value| said.entry(row.client.clone()).or_default().count(*value));
+        let numbers = row.values.0.iter().filter_map(number);
+        by_run.entry(row.repeat).or_default().entry(row.client.as_str()).or_default().extend(numbers);
     }
     let (mut ours, mut pairs, mut control) = (Vec::new(), Vec::new(), Vec::new());
     for clients in by_run.values() {
@@ -133,14 +132,15 @@ fn comparison(subject: Subject, rows: &[&FigureRow]) -> Comparison {
         ours.extend(differences(of(OURS), &java));
         control.extend(differences(of(CONTROL), of(REFERENCE)));
         for (place, value) in java.iter().enumerate() {
-            pairs.extend(java[place + 1..].iter().map(|other| difference(*value, *other).abs()));
+            pairs.extend(java[place + 1..].iter().map(|other| (value - other).abs()));
         }
     }
-    let clients = by_client.into_iter().filter_map(|(client, values)| Some((client, Range::of(&values)?))).collect();
-    let ours = Range::of(&ours);
+    let clients = by_client.into_iter().filter_map(|(client, values)| Some((client, Spread::of(values)?))).collect();
+    let far = most_of(ours.iter().map(|difference| difference.abs()).collect());
     let spread = most_of(pairs).map(|spread| spread.max(least_spread(subject.metric)));
-    let verdict = if JUDGED.contains(&subject.metric) { verdict(ours, spread) } else { Verdict::NotJudged };
-    Comparison { subject, clients, ours, control: Range::of(&control), spread, verdict }
+    let (ours, control) = (Spread::of(ours), Spread::of(control));
+    let verdict = if JUDGED.contains(&subject.metric) { verdict(&said, ours, far, spread) } else { Verdict::NotJudged };
+    Comparison { subject, clients, said, ours, far, control, spread, verdict }
 }
 
 /// What no client can be blamed for: one more or one less of a periodic event fits into the same time.
@@ -148,12 +148,77 @@ fn least_spread(metric: Metric) -> f64 {
     if metric == Metric::MetadataRequests { 1.0 } else { 0.0 }
 }
 
-fn verdict(ours: Option<Range>, spread: Option<f64>) -> Verdict {
-    match (ours, spread) {
-        (Some(ours), Some(spread)) if ours.median < -spread => Verdict::Below,
-        (Some(ours), Some(spread)) if ours.median > spread => Verdict::Above,
-        (Some(_), Some(_)) => Verdict::Within,
-        _ => Verdict::Unknown,
+fn verdict(said: &BTreeMap<String, Said>, ours: Option<Spread>, far: Option<f64>, spread: Option<f64>) -> Verdict {
+    let of = |client: &str| said.get(client).copied().unwrap_or_default();
+    let nevers = of_nevers(of(OURS), of(REFERENCE), of(CONTROL));
+    if nevers != Verdict::Within {
+        return nevers;
+    }
+    if [OURS, REFERENCE, CONTROL].map(of).iter().all(|said| said.numbers == 0 && said.nevers > 0) {
+        return Verdict::Within;
+    }
+    of_numbers(ours, far, spread)
+}
+
+/// Only what compares as it should is within: a value that is no number compares with nothing.
+fn of_numbers(ours: Option<Spread>, far: Option<f64>, spread: Option<f64>) -> Verdict {
+    let (Some(ours), Some(far), Some(spread)) = (ours, far, spread) else { return Verdict::Unknown };
+    if ![ours.median, far, spread].into_iter().all(f64::is_finite) {
+        return Verdict::Unknown;
+    }
+    if ours.median < -spread {
+        Verdict::Below
+    } else if ours.median > spread {
+        Verdict::Above
+    } else if far > spread * FAR_MAX {
+        Verdict::Scattered
+    } else {
+        Verdict::Within
+    }
+}
+
+/// The share of nevers of ours and of all of Java's may differ by what those of the two Java groups differ by.
+fn of_nevers(ours: Said, java: Said, control: Said) -> Verdict {
+    if ours.nevers + java.nevers + control.nevers == 0 {
+        return Verdict::Within;
+    }
+    if ours.known() * (java.known() + control.known()) < PAIRS_MIN {
+        return Verdict::Unknown;
+    }
+    let (Some(own), Some(both)) = (ours.share(), java.and(control).share()) else { return Verdict::Unknown };
+    let (Some(one), Some(other)) = (java.share(), control.share()) else { return Verdict::Unknown };
+    let spread = (one - other).abs() + SHARE_ROUNDING;
+    if own < both - spread {
+        Verdict::Below
+    } else if own > both + spread {
+        Verdict::Above
+    } else {
+        Verdict::Within
+    }
+}
+
+impl Said {
+    fn count(&mut self, value: Measured) {
+        match value {
+            Measured::Number(_) => self.numbers += 1,
+            Measured::Never => self.nevers += 1,
+            Measured::Unknown => self.unknown += 1,
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { numbers: self.numbers + other.numbers, nevers: self.nevers + other.nevers, unknown: self.unknown + other.unknown }
+    }
+
+    /// Producers that had a value.
+    pub(crate) fn known(self) -> usize {
+        self.numbers + self.nevers
+    }
+
+    /// The share of nevers; `None` without values.
+    fn share(self) -> Option<f64> {
+        (self.known() > 0).then(|| self.nevers as f64 / self.known() as f64)
     }
 }
 
@@ -166,23 +231,17 @@ fn most_of(mut values: Vec<f64>) -> Option<f64> {
 
 /// Each value minus each of the others.
 fn differences(values: &[f64], from: &[f64]) -> Vec<f64> {
-    values.iter().flat_map(|value| from.iter().map(|other| difference(*value, *other))).collect()
+    values.iter().flat_map(|value| from.iter().map(move |other| value - other)).collect()
 }
 
 fn number(value: &Measured) -> Option<f64> {
     match value {
         Measured::Number(number) => Some(*number),
-        Measured::Never => Some(f64::INFINITY),
-        Measured::Unknown => None,
+        Measured::Never | Measured::Unknown => None,
     }
 }
 
-/// Never minus never is no difference.
-fn difference(value: f64, from: f64) -> f64 {
-    if value == from { 0.0 } else { value - from }
-}
-
-/// Both counts of a client's Metadata requests in one run.
+/// Both counts of a producer's Metadata requests in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counts {
     /// The plan's name.
@@ -193,6 +252,10 @@ pub(crate) struct Counts {
     pub(crate) repeat: u32,
     /// The client.
     pub(crate) client: String,
+    /// The plan's group.
+    pub(crate) group: String,
+    /// Its place in the group, from 0.
+    pub(crate) producer: usize,
     /// By the brokers' logs.
     pub(crate) brokers: f64,
     /// By the client itself; `None`: it does not count.
@@ -203,34 +266,34 @@ pub(crate) struct Counts {
     pub(crate) agree: Option<bool>,
 }
 
-/// Each client's counts in each usable run, all groups together.
+/// Each producer's counts in each usable run: one by one, for what one has too many may be what another has too few.
 ///
 /// They agree if they are equal, or, where nodes were taken away: brokers <= own <= brokers + cut off.
 pub(crate) fn counts(store: &Store) -> Vec<Counts> {
+    store.used().flat_map(|run| counts_of(store, run)).collect()
+}
+
+fn counts_of(store: &Store, run: &RunRow) -> Vec<Counts> {
+    let rows: Vec<&FigureRow> = store.figures.iter().filter(|row| cell_of(row) == run.cell()).collect();
     let mut all = Vec::new();
-    for run in store.used() {
-        let rows: Vec<&FigureRow> = store.figures.iter().filter(|row| crate::rows::cell_of(row) == run.cell()).collect();
-        let clients: BTreeSet<&str> = rows.iter().map(|row| row.client.as_str()).collect();
-        for client in clients {
-            let sum = |metric| sum(rows.iter().filter(|row| row.client == client && row.metric == metric));
-            let Some(brokers) = sum(Metric::MetadataRequests) else { continue };
-            let (own, cut_off) = (sum(Metric::MetadataRequestsOwn), sum(Metric::MetadataRequestsCutOff));
+    for row in rows.iter().filter(|row| row.metric == Metric::MetadataRequests) {
+        let of = |metric, producer: usize| {
+            let same = rows.iter().find(|other| other.metric == metric && other.client == row.client && other.group == row.group)?;
+            number(same.values.0.get(producer)?)
+        };
+        for (producer, brokers) in row.values.0.iter().enumerate() {
+            let Some(brokers) = number(brokers) else { continue };
+            let (own, cut_off) = (of(Metric::MetadataRequestsOwn, producer), of(Metric::MetadataRequestsCutOff, producer));
             let agree = match (own, cut_off) {
                 (Some(own), _) if !run.takes_nodes_down || own < brokers => Some(own == brokers),
                 (Some(own), Some(cut_off)) => Some(own <= brokers + cut_off),
                 _ => None,
             };
-            let (plan, kafka) = (run.plan.clone(), run.kafka.clone());
-            all.push(Counts { plan, kafka, repeat: run.repeat, client: client.to_owned(), brokers, own, cut_off, agree });
+            let (plan, kafka, client, group) = (run.plan.clone(), run.kafka.clone(), row.client.clone(), row.group.clone());
+            all.push(Counts { plan, kafka, repeat: run.repeat, client, group, producer, brokers, own, cut_off, agree });
         }
     }
     all
-}
-
-/// The sum over all values; `None` if one is unknown, or there is none.
-fn sum<'a>(rows: impl Iterator<Item = &'a &'a FigureRow>) -> Option<f64> {
-    let values: Vec<Option<f64>> = rows.flat_map(|row| row.values.0.iter().map(number)).collect();
-    if values.is_empty() { None } else { values.into_iter().sum() }
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ mod judge;
 mod measure;
 mod page;
 mod rows;
+#[path = "../stats.rs"]
+mod stats;
+mod stop;
 mod variant;
 
 use std::fs;
@@ -31,6 +34,7 @@ use sha2::{Digest, Sha256};
 use crate::measure::{AROUND_THE_LOAD, Bench};
 use crate::page::{Found, Note};
 use crate::rows::{Cell, Store};
+use crate::stop::Stop;
 use crate::variant::{CLIENTS, Client, Variant};
 
 /// How often a run is made whose figures cannot be used, before the next is made.
@@ -87,7 +91,7 @@ fn main() -> anyhow::Result<()> {
         measure_missing(&arguments, &mut store)?;
     }
     if !arguments.dry_run {
-        write_pages(&arguments.out, &store)?;
+        write_pages(&arguments.out, &store, &asked(&arguments)?)?;
     }
     Ok(())
 }
@@ -97,7 +101,8 @@ fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<(
     let clients = clients(&arguments.clients)?;
     let variants = arguments.plans.iter().map(|plan| variant(plan, &clients)).collect::<anyhow::Result<Vec<Variant>>>()?;
     let build = build(&arguments.chaos)?;
-    let missing: Vec<(Cell, &Variant)> = cells(arguments, &variants)
+    let named: Vec<(String, &Variant)> = variants.iter().map(|variant| (variant.plan.clone(), variant)).collect();
+    let missing: Vec<(Cell, &Variant)> = cells(arguments, &named)
         .into_iter()
         .filter(|(cell, _)| !store.runs.iter().any(|run| run.cell() == *cell && run.build == build))
         .collect();
@@ -107,7 +112,7 @@ fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<(
         say(&line);
     }
     let clock = Clock::real();
-    let bench = Bench { program: &arguments.chaos, work: &arguments.work, clock: &clock };
+    let bench = Bench { program: &arguments.chaos, work: &arguments.work, clock: &clock, stop: Stop::on_signals()? };
     for (index, (cell, variant)) in missing.iter().enumerate().filter(|_| !arguments.dry_run) {
         let place = format!("{}/{} {} on Kafka {}, run {}", index + 1, missing.len(), cell.plan, cell.kafka, cell.repeat);
         say(&format!("{place}; about {} to go", show_duration(minutes(left(index)))));
@@ -126,13 +131,26 @@ fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<(
     Ok(())
 }
 
+/// Every cell that was asked for.
+fn asked(arguments: &Arguments) -> anyhow::Result<Vec<Cell>> {
+    let name = |plan: &PathBuf| -> anyhow::Result<String> {
+        let text = fs::read_to_string(plan).with_context(|| format!("cannot read {}", plan.display()))?;
+        let table: toml::Table = text.parse().with_context(|| format!("{} is no TOML", plan.display()))?;
+        let name = table.get("name").and_then(toml::Value::as_str);
+        name.map(str::to_owned).with_context(|| format!("{} has no name", plan.display()))
+    };
+    let names = arguments.plans.iter().map(name).collect::<anyhow::Result<Vec<String>>>()?;
+    let named: Vec<(String, ())> = names.into_iter().map(|name| (name, ())).collect();
+    Ok(cells(arguments, &named).into_iter().map(|(cell, ())| cell).collect())
+}
+
 /// Every cell: versions change slowest, so that an early end leaves whole versions.
-fn cells<'a>(arguments: &Arguments, variants: &'a [Variant]) -> Vec<(Cell, &'a Variant)> {
+fn cells<T: Copy>(arguments: &Arguments, plans: &[(String, T)]) -> Vec<(Cell, T)> {
     let mut cells = Vec::new();
     for kafka in &arguments.kafka {
         for repeat in 1..=arguments.repeat {
-            for variant in variants {
-                cells.push((Cell { plan: variant.plan.clone(), kafka: kafka.clone(), repeat }, variant));
+            for (plan, of) in plans {
+                cells.push((Cell { plan: plan.clone(), kafka: kafka.clone(), repeat }, *of));
             }
         }
     }
@@ -170,11 +188,11 @@ fn build(program: &Path) -> anyhow::Result<String> {
     Ok(format!("{} ({digest})", env!("CARGO_PKG_VERSION")))
 }
 
-fn write_pages(folder: &Path, store: &Store) -> anyhow::Result<()> {
+fn write_pages(folder: &Path, store: &Store, asked: &[Cell]) -> anyhow::Result<()> {
     let comparisons = judge::compare(store);
     let counts = judge::counts(store);
     let notes = notes(&folder.join("notes.csv"))?;
-    let found = Found { store, comparisons: &comparisons, counts: &counts, notes: &notes };
+    let found = Found { store, asked, comparisons: &comparisons, counts: &counts, notes: &notes };
     for (name, text) in [("README.md", found.summary()), ("details.md", found.details())] {
         let path = folder.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -3,8 +3,9 @@
 //! Not here: what its files say (`figures`).
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -12,6 +13,7 @@ use kafka_chaos::clock::Clock;
 
 use crate::figures::{RunFile, run_file};
 use crate::rows::Cell;
+use crate::stop::Stop;
 use crate::variant::Variant;
 
 /// The cluster's start and end, with the brokers' logs to be read.
@@ -27,6 +29,9 @@ const ATTEMPTS: u32 = 2;
 /// Exit codes of runs that have results: PASS, FAIL or HANG, UNKNOWN.
 const WITH_RESULTS: [i32; 3] = [0, 1, 4];
 
+/// What is said when somebody wanted the end.
+const STOPPED: &str = "stopped; what was measured so far is kept, and the same command goes on from there";
+
 /// What is run, and where.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
@@ -36,6 +41,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) work: &'a Path,
     /// The clock.
     pub(crate) clock: &'a Clock,
+    /// Whether somebody wants the end.
+    pub(crate) stop: Stop,
 }
 
 impl Bench<'_> {
@@ -46,8 +53,12 @@ impl Bench<'_> {
     pub(crate) fn run(&self, cell: &Cell, variant: &Variant) -> anyhow::Result<(PathBuf, RunFile)> {
         let mut problem = String::new();
         for _ in 0..ATTEMPTS {
+            if self.stop.is_asked() {
+                bail!(STOPPED);
+            }
             match self.attempt(cell, variant) {
                 Ok(done) => return Ok(done),
+                Err(error) if self.stop.is_asked() => return Err(error),
                 Err(error) => problem = format!("{error:#}"),
             }
         }
@@ -65,8 +76,10 @@ impl Bench<'_> {
         let mut command = Command::new(self.program);
         command.arg("run").arg(&plan).arg("--out").arg(&out).args(["--kafka", &cell.kafka, "--request-log"]).env("NO_COLOR", "1");
         command.stdout(File::create(folder.join("summary.txt"))?).stderr(File::create(&said)?);
-        let child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
-        let status = self.wait(child, variant.load + AROUND_THE_LOAD + PATIENCE)?;
+        // A group of its own: a terminal's Ctrl-C reaches this program alone, which passes it on once.
+        command.process_group(0);
+        let mut child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
+        let status = self.wait(&mut child, variant.load + AROUND_THE_LOAD + PATIENCE)?;
         let has_results = status.code().is_some_and(|code| WITH_RESULTS.contains(&code));
         if !has_results {
             bail!("{status}: {}", last_lines(&said));
@@ -81,20 +94,47 @@ impl Bench<'_> {
         Ok((out, run))
     }
 
-    /// Waits for the end; a run that takes too long is told to end in order, then ended.
-    fn wait(&self, mut child: Child, within: Duration) -> anyhow::Result<ExitStatus> {
-        for (bound, signal) in [(within, "-INT"), (TO_END, "-KILL")] {
-            let until = self.clock.now() + bound;
-            while self.clock.now() < until {
-                if let Some(status) = child.try_wait()? {
-                    return Ok(status);
-                }
-                std::thread::sleep(LOOK_EVERY);
+    /// Waits for the end. A run that takes too long, or is not wanted any more, is interrupted, which lets it remove its cluster.
+    fn wait(&self, child: &mut Child, within: Duration) -> anyhow::Result<ExitStatus> {
+        let until = self.clock.now() + within;
+        while self.clock.now() < until && !self.stop.is_asked() {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
             }
-            Command::new("kill").args([signal, &child.id().to_string()]).status().context("cannot run kill")?;
+            std::thread::sleep(LOOK_EVERY);
         }
-        Ok(child.wait()?)
+        let ended = self.end(child)?;
+        if self.stop.is_asked() {
+            bail!(STOPPED);
+        }
+        Ok(ended)
     }
+
+    /// Interrupts a child and waits; one that does not end is killed, and what it leaves is cleaned up.
+    fn end(&self, child: &mut Child) -> anyhow::Result<ExitStatus> {
+        signal(child, "-INT")?;
+        let until = self.clock.now() + TO_END;
+        while self.clock.now() < until {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        signal(child, "-KILL")?;
+        let status = child.wait()?;
+        let cleaned = Command::new(self.program).arg("clean").stdout(Stdio::null()).status();
+        match cleaned {
+            Ok(cleaned) if cleaned.success() => Ok(status),
+            _ => bail!(
+                "a run did not end and was killed, and its containers could not be removed: `chaos clean` removes them, `docker ps` shows them"
+            ),
+        }
+    }
+}
+
+fn signal(child: &Child, name: &str) -> anyhow::Result<()> {
+    Command::new("kill").args([name, &child.id().to_string()]).status().context("cannot run kill")?;
+    Ok(())
 }
 
 /// The end of a file, for an error.
@@ -102,4 +142,43 @@ fn last_lines(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(5)..].join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that says on which signal it ends, and takes its time over it.
+    fn child(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap()
+    }
+
+    fn bench<'a>(clock: &'a Clock, stop: &Stop) -> Bench<'a> {
+        Bench { program: Path::new("true"), work: Path::new("."), clock, stop: stop.clone() }
+    }
+
+    #[test]
+    fn a_run_that_is_not_wanted_any_more_is_interrupted_and_may_end_in_order() {
+        let (clock, stop, folder) = (Clock::real(), Stop::default(), tempfile::tempdir().unwrap());
+        let done = folder.path().join("done");
+        let mut child =
+            child(&format!("trap 'sleep 0.3; touch {}; exit 130' INT; touch {0}-ready; while :; do sleep 0.1; done", done.display()));
+        while !folder.path().join("done-ready").exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        stop.ask();
+        let error = bench(&clock, &stop).wait(&mut child, Duration::from_secs(60)).unwrap_err().to_string();
+        assert!(error.starts_with("stopped"), "{error}");
+        assert!(done.exists() && child.try_wait().unwrap().is_some(), "it was let do its work");
+    }
+
+    #[test]
+    fn a_run_that_ends_by_itself_is_not_touched_and_one_that_takes_too_long_is_interrupted() {
+        let (clock, stop) = (Clock::real(), Stop::default());
+        let bench = bench(&clock, &stop);
+        assert_eq!(bench.wait(&mut child("exit 4"), Duration::from_secs(60)).unwrap().code(), Some(4));
+        let mut slow = child("trap 'exit 7' INT; while :; do sleep 0.1; done");
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(bench.wait(&mut slow, Duration::from_millis(1)).unwrap().code(), Some(7));
+    }
 }

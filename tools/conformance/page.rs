@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::judge::{Comparison, Counts, Range, Verdict};
-use crate::rows::{Metric, RunRow, Store};
-use crate::variant::{CLIENTS, OURS, REFERENCE};
+use crate::judge::{Comparison, Counts, FAR_MAX, PAIRS_MIN, Said, Verdict};
+use crate::rows::{Cell, Metric, RunRow, Store};
+use crate::stats::Spread;
+use crate::variant::{CLIENTS, CONTROL, OURS, REFERENCE};
 
 /// A remark by a person: why something differs. From `notes.csv`, shown where plan and metric fit; an empty cell fits all.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -20,16 +21,21 @@ pub(crate) struct Note {
 /// Metrics of one column of the summary.
 const COLUMNS: [(&str, &[Metric]); 4] = [
     ("Metadata requests", &[Metric::MetadataRequests]),
-    ("outages", &[Metric::OutageLongest, Metric::OutageMean]),
+    ("outages", &[Metric::OutageLongest, Metric::OutageMean, Metric::PartitionsStalled]),
     ("failed, indeterminate", &[Metric::Failed, Metric::Indeterminate]),
     ("first use", &[Metric::FirstUseAfterRefresh]),
 ];
+
+/// Lines of one list of exceptions; the rest is counted.
+const LINES_MAX: usize = 30;
 
 /// What the pages are made from.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     /// Runs and figures.
     pub(crate) store: &'a Store,
+    /// Runs that were asked for, whether the tables hold them or not.
+    pub(crate) asked: &'a [Cell],
     /// What was compared.
     pub(crate) comparisons: &'a [Comparison],
     /// The counts.
@@ -46,22 +52,25 @@ impl Found<'_> {
         );
         page += "Every figure: [details.md](details.md).\n\n";
         page += &self.outcome();
+        page += &self.missing();
         page += &self.conditions();
         page += "\n## Ours against Java\n\n";
-        page += "*within*: ours differs from Java no more than Java's own producers do from each other; else how many comparisons do. *–*: nothing of the kind in this plan.\n\n";
+        page += &rule();
         page += &self.overview();
         page += &self.outside();
         page += "\n## Metadata requests per producer, by the brokers' count\n\n";
         page += &self.clients_table(|comparison| comparison.subject.metric == Metric::MetadataRequests);
         page += "\n## Longest outage per producer, ms, by step\n\nOnly steps that stalled anybody.\n\n";
         page += &self.clients_table(|comparison| comparison.subject.metric == Metric::OutageLongest && is_ever_above_zero(comparison));
+        page += "\n## Partitions stalled per producer, % of those in use, by step\n\nOnly steps that stalled anybody.\n\n";
+        page += &self.clients_table(|comparison| comparison.subject.metric == Metric::PartitionsStalled && is_ever_above_zero(comparison));
         page += "\n## Failed and indeterminate records per producer\n\nOnly where there were any.\n\n";
         let is_bad = |metric| matches!(metric, Metric::Failed | Metric::Indeterminate);
         page += &self.clients_table(|comparison| is_bad(comparison.subject.metric) && is_ever_above_zero(comparison));
         page += "\n## First use of a new partition, ms after it was there\n\n";
         page += &self.clients_table(|comparison| matches!(comparison.subject.metric, Metric::FirstUse | Metric::FirstUseAfterRefresh));
         page += "\n## Both counts of Metadata requests\n\n";
-        page += "The client's own against the brokers': equal where no node is taken away, else brokers ≤ own ≤ brokers + cut off.\n\n";
+        page += "Each producer's own in each run against the brokers': equal where no node is taken away, else brokers ≤ own ≤ brokers + cut off.\n\n";
         page += &self.identities();
         page += &self.remarks();
         page
@@ -72,13 +81,15 @@ impl Found<'_> {
         let mut page = String::from(
             "# Conformance: every figure\n\nMade by `make conformance`, not by hand. A cell is median (least–greatest) over producers and runs. ",
         );
-        page += "*ours − Java* and *Java − Java* are differences within the same run, *spread* is what Java's values differ from their median in the same run.\n";
+        page += "*had a value*: producers of ours and of both Java groups that had one, over all runs; and to how many it never happened. *ours − Java* and \
+                 *java-b − java* are differences within the same run; *far* and *spread* are what 95 % of pairs of the same run differ by at most: of ours \
+                 with Java's, and of Java's with each other.\n";
         let plans: BTreeSet<&str> = self.comparisons.iter().map(|comparison| comparison.subject.plan.as_str()).collect();
         for plan in plans {
             let _ = write!(page, "\n## {plan}\n\n| Kafka | group | metric | step |");
             CLIENTS.iter().for_each(|client| page.push_str(&format!(" {} |", client.name)));
-            page += " ours − Java | java-b − java | spread | |\n|---|---|---|---|";
-            page += &"---:|".repeat(CLIENTS.len() + 3);
+            page += " had a value | ours − Java | java-b − java | far | spread | |\n|---|---|---|---|";
+            page += &"---:|".repeat(CLIENTS.len() + 5);
             page += "---|\n";
             for comparison in self.comparisons.iter().filter(|comparison| comparison.subject.plan == plan) {
                 page += &detail(comparison);
@@ -101,18 +112,30 @@ impl Found<'_> {
         });
         format!(
             "**Of {} comparisons with Java, {within} are within Java's own spread (in {idle} of them nothing happened to any client), {outside} \
-             outside, {unknown} unknown. Our count of Metadata requests agrees with the brokers' in {good} of {} runs.**\n\n",
+             outside, {unknown} unknown. Our count of Metadata requests agrees with the brokers' for {good} of {} producers.**\n\n",
             within + outside + unknown,
             good + bad,
         )
     }
 
+    /// What was asked for and is not there, or not of the newest build.
+    fn missing(&self) -> String {
+        let mut lines: Vec<String> = self.store.missing(self.asked).into_iter().map(place).collect();
+        let old = self.store.runs.iter().filter(|run| Some(run.build.as_str()) != self.store.newest_build());
+        lines.extend(old.map(|run| format!("{}: only with an older build, chaos {}, and not used", place(&run.cell()), run.build)));
+        if lines.is_empty() {
+            return String::new();
+        }
+        format!("**Not measured: {} runs.**\n\n{}\n", lines.len(), list(&lines))
+    }
+
     fn conditions(&self) -> String {
+        let newest = || self.store.runs.iter().filter(|run| Some(run.build.as_str()) == self.store.newest_build());
         let all = |of: fn(&RunRow) -> &str| {
-            let values: BTreeSet<&str> = self.store.runs.iter().map(of).collect();
+            let values: BTreeSet<&str> = newest().map(of).collect();
             values.into_iter().collect::<Vec<_>>().join("; ")
         };
-        let dates: BTreeSet<&str> = self.store.runs.iter().filter_map(|run| run.started_at.get(..10)).collect();
+        let dates: BTreeSet<&str> = newest().filter_map(|run| run.started_at.get(..10)).collect();
         let span = match (dates.first(), dates.last()) {
             (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
             (Some(first), _) => (*first).to_owned(),
@@ -121,7 +144,7 @@ impl Found<'_> {
         format!(
             "* {} runs, {span}; Kafka {}; used are those whose load generator was late by {} ms at most (p99 in the baseline)\n* {}\n* chaos \
              {}; {}\n",
-            self.store.runs.len(),
+            newest().count(),
             all(|run| &run.kafka),
             self.store.late_ms_max,
             all(|run| &run.machine),
@@ -137,7 +160,7 @@ impl Found<'_> {
         let cells: BTreeSet<(&str, &str)> = self.store.runs.iter().map(|run| (run.plan.as_str(), run.kafka.as_str())).collect();
         for (plan, kafka) in cells {
             let runs: Vec<&RunRow> = self.store.runs.iter().filter(|run| run.plan == plan && run.kafka == kafka).collect();
-            let used = runs.iter().filter(|run| run.unused(self.store.late_ms_max).is_none()).count();
+            let used = runs.iter().filter(|run| self.store.unused(run).is_none()).count();
             let attempts: u32 = runs.iter().map(|run| run.attempts).sum();
             let _ = write!(page, "| {plan} | {kafka} | {used} of {attempts} |");
             for (_, metrics) in COLUMNS {
@@ -175,7 +198,7 @@ impl Found<'_> {
         match agree.iter().filter(|agree| **agree != Some(true)).count() {
             _ if agree.is_empty() => "unknown".to_owned(),
             0 => "yes".to_owned(),
-            not => format!("not in {not} of {} runs", agree.len()),
+            not => format!("not for {not} of {} producers", agree.len()),
         }
     }
 
@@ -189,14 +212,15 @@ impl Found<'_> {
         if outside.is_empty() {
             return String::new();
         }
-        let mut page = String::from("\n### Outside\n\n| plan | Kafka | group | what | ours | Java | ours − Java | Java's spread | why |\n");
-        page += "|---|---|---|---|---:|---:|---:|---:|---|\n";
+        let mut page =
+            String::from("\n### Outside\n\n| plan | Kafka | group | what | ours | Java | ours − Java | far | Java's spread | | why |\n");
+        page += "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n";
         for comparison in outside {
             let subject = &comparison.subject;
             let client = |name: &str| range(comparison.clients.get(name).copied());
             let _ = writeln!(
                 page,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 subject.plan,
                 subject.kafka,
                 subject.group,
@@ -204,7 +228,9 @@ impl Found<'_> {
                 client(OURS),
                 client(REFERENCE),
                 range(comparison.ours),
-                spread(comparison),
+                bound(comparison.far),
+                bound(comparison.spread),
+                verdict(comparison),
                 self.why(comparison),
             );
         }
@@ -235,7 +261,7 @@ impl Found<'_> {
     }
 
     fn identities(&self) -> String {
-        let mut page = String::from("| client | runs | agree | do not | cannot be said |\n|---|---:|---:|---:|---:|\n");
+        let mut page = String::from("| client | producers | agree | do not | cannot be said |\n|---|---:|---:|---:|---:|\n");
         let mut clients: BTreeMap<&str, [u32; 3]> = BTreeMap::new();
         for counts in self.counts {
             let place = match counts.agree {
@@ -248,24 +274,26 @@ impl Found<'_> {
         for (client, [agree, not, unknown]) in clients {
             let _ = writeln!(page, "| {client} | {} | {agree} | {not} | {unknown} |", agree + not + unknown);
         }
-        let bad: Vec<&Counts> = self.counts.iter().filter(|counts| counts.agree == Some(false)).collect();
-        for counts in bad {
-            let cut_off = counts.cut_off.map_or("unknown".to_owned(), |cut_off| cut_off.to_string());
-            let own = counts.own.map_or("unknown".to_owned(), |own| own.to_string());
-            let place = format!("{} on {}, run {}", counts.plan, counts.kafka, counts.repeat);
-            let _ = write!(page, "\n* {place}: {} counts {own}, of which {cut_off} cut off; brokers {}", counts.client, counts.brokers);
-        }
-        if page.contains("\n* ") {
-            page.push('\n');
-        }
-        page
+        let bad = self.counts.iter().filter(|counts| counts.agree == Some(false));
+        let told = |count: Option<f64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+        let lines: Vec<String> = bad
+            .map(|counts| {
+                let Counts { plan, kafka, repeat, client, group, producer, brokers, .. } = counts;
+                let (own, cut_off) = (told(counts.own), told(counts.cut_off));
+                format!(
+                    "{plan} on {kafka}, run {repeat}, {group}: producer {producer} of {client} counts {own}, of which {cut_off} cut off; brokers \
+                     {brokers}"
+                )
+            })
+            .collect();
+        if lines.is_empty() { page } else { format!("{page}\n{}", list(&lines)) }
     }
 
     fn remarks(&self) -> String {
         let mut lines = BTreeSet::new();
         for run in &self.store.runs {
-            let place = format!("{} on {}, run {}", run.plan, run.kafka, run.repeat);
-            if let Some(why) = run.unused(self.store.late_ms_max) {
+            let place = place(&run.cell());
+            if let Some(why) = self.store.unused(run) {
                 lines.insert(format!("* {place} is not used: {why}"));
             } else if run.verdict != "PASS" {
                 lines.insert(format!("* {place}: {}: {}", run.verdict, run.reasons));
@@ -284,23 +312,62 @@ impl Found<'_> {
 fn detail(comparison: &Comparison) -> String {
     let subject = &comparison.subject;
     let clients: String = CLIENTS.iter().map(|client| format!(" {} |", range(comparison.clients.get(client.name).copied()))).collect();
-    let verdict = match comparison.verdict {
-        Verdict::Within => "within",
-        Verdict::Below => "below",
-        Verdict::Above => "above",
-        Verdict::Unknown => "unknown",
-        Verdict::NotJudged => "only shown",
-    };
     format!(
-        "| {} | {} | {} | {} |{clients} {} | {} | {} | {verdict} |\n",
+        "| {} | {} | {} | {} |{clients} {} | {} | {} | {} | {} | {} |\n",
         subject.kafka,
         subject.group,
         subject.metric.words(),
         subject.step,
+        had_a_value(comparison),
         range(comparison.ours),
         range(comparison.control),
-        spread(comparison),
+        bound(comparison.far),
+        bound(comparison.spread),
+        verdict(comparison),
     )
+}
+
+fn verdict(comparison: &Comparison) -> &'static str {
+    match comparison.verdict {
+        Verdict::Within => "within",
+        Verdict::Below => "below",
+        Verdict::Above => "above",
+        Verdict::Scattered => "scattered",
+        Verdict::Unknown => "unknown",
+        Verdict::NotJudged => "only shown",
+    }
+}
+
+/// Of ours, then of both Java groups.
+fn had_a_value(comparison: &Comparison) -> String {
+    let of = |client: &str| comparison.said.get(client).copied().unwrap_or_default();
+    let text = |said: Said| {
+        let nevers = if said.nevers == 0 { String::new() } else { format!(", {} never", said.nevers) };
+        format!("{} of {}{nevers}", said.known(), said.known() + said.unknown)
+    };
+    format!("{}; {}", text(of(OURS)), text(of(REFERENCE).and(of(CONTROL))))
+}
+
+/// How it is judged.
+fn rule() -> String {
+    format!(
+        "*within*: over all pairs of producers of the same run, ours differ from Java's in the median by no more than 95 % of Java's pairs differ by \
+         (*spread*; of fewer than 20 pairs the greatest), and 95 % of ours by no more than {FAR_MAX} times that (*far*; else *scattered*); and the share \
+         of producers to which it never happened differs from Java's by no more than those of the two Java groups differ. With fewer than {PAIRS_MIN} \
+         pairs on a side it is *unknown*; *–*: nothing of the kind in this plan.\n\n"
+    )
+}
+
+fn place(cell: &Cell) -> String {
+    format!("{} on {}, run {}", cell.plan, cell.kafka, cell.repeat)
+}
+
+fn list(lines: &[String]) -> String {
+    let mut text: String = lines.iter().take(LINES_MAX).map(|line| format!("* {line}\n")).collect();
+    if lines.len() > LINES_MAX {
+        let _ = writeln!(text, "* and {} more", lines.len() - LINES_MAX);
+    }
+    text
 }
 
 fn what(comparison: &Comparison) -> String {
@@ -313,25 +380,24 @@ fn is_ever_above_zero(comparison: &Comparison) -> bool {
 }
 
 fn is_outside(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Below | Verdict::Above)
+    matches!(verdict, Verdict::Below | Verdict::Above | Verdict::Scattered)
 }
 
-fn range(range: Option<Range>) -> String {
+fn range(range: Option<Spread>) -> String {
     match range {
         None => "unknown".to_owned(),
-        Some(Range { median, min, max, .. }) if min == max => number(median),
-        Some(Range { median, min, max, .. }) => format!("{} ({}–{})", number(median), number(min), number(max)),
+        Some(Spread { median, min, max, .. }) if min == max => number(median),
+        Some(Spread { median, min, max, .. }) => format!("{} ({}–{})", number(median), number(min), number(max)),
     }
 }
 
-fn spread(comparison: &Comparison) -> String {
-    comparison.spread.map_or("unknown".to_owned(), |spread| format!("±{}", number(spread)))
+fn bound(bound: Option<f64>) -> String {
+    bound.map_or("unknown".to_owned(), |bound| format!("±{}", number(bound)))
 }
 
 fn number(number: f64) -> String {
     match number {
         number if number == f64::INFINITY => "never".to_owned(),
-        number if number == f64::NEG_INFINITY => "−never".to_owned(),
         number if number < 0.0 => format!("−{}", -number),
         number => format!("{number}"),
     }

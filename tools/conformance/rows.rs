@@ -114,6 +114,8 @@ pub(crate) enum Metric {
     OutageLongest,
     /// The mean over its partitions that had an outage; 0 without any.
     OutageMean,
+    /// How many of its partitions in use had an outage, in percent.
+    PartitionsStalled,
     /// From a topic's growth to the first record acknowledged on a new partition, in milliseconds.
     FirstUse,
     /// The same from the first Metadata answer after the growth: free of where in its period a client was when the topic grew.
@@ -131,6 +133,7 @@ impl Metric {
             Self::Indeterminate => "indeterminate records",
             Self::OutageLongest => "longest outage, ms",
             Self::OutageMean => "mean outage, ms",
+            Self::PartitionsStalled => "partitions stalled, %",
             Self::FirstUse => "first use of a new partition, ms",
             Self::FirstUseAfterRefresh => "first use after the refresh, ms",
         }
@@ -148,6 +151,10 @@ pub(crate) enum Measured {
     Unknown,
 }
 
+/// A text is neither a finite number nor one of the two words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoNumber;
+
 /// A value per producer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Values(pub(crate) Vec<Measured>);
@@ -163,12 +170,12 @@ impl fmt::Display for Measured {
 }
 
 impl FromStr for Measured {
-    type Err = std::num::ParseFloatError;
+    type Err = NoNumber;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "never" => Ok(Self::Never),
             "unknown" => Ok(Self::Unknown),
-            number => Ok(Self::Number(number.parse()?)),
+            number => Ok(Self::Number(number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or(NoNumber)?)),
         }
     }
 }
@@ -211,9 +218,28 @@ impl Store {
         Ok(store)
     }
 
-    /// Runs whose figures are used.
+    /// Runs whose figures are used: those of the newest build that can be trusted.
     pub(crate) fn used(&self) -> impl Iterator<Item = &RunRow> {
-        self.runs.iter().filter(|run| run.unused(self.late_ms_max).is_none())
+        self.runs.iter().filter(|run| self.unused(run).is_none())
+    }
+
+    /// Why a run's figures are not used; `None`: they are.
+    pub(crate) fn unused(&self, run: &RunRow) -> Option<String> {
+        if Some(run.build.as_str()) != self.newest_build() {
+            return Some(format!("it was measured with an older build, {}", run.build));
+        }
+        run.unused(self.late_ms_max)
+    }
+
+    /// The build of the run that began last. Times are all written alike, in UTC, so that the greatest text is the latest.
+    pub(crate) fn newest_build(&self) -> Option<&str> {
+        self.runs.iter().max_by(|one, other| one.started_at.cmp(&other.started_at)).map(|run| run.build.as_str())
+    }
+
+    /// What of these the tables do not hold.
+    pub(crate) fn missing<'a>(&self, asked: &'a [Cell]) -> Vec<&'a Cell> {
+        let measured: BTreeSet<Cell> = self.runs.iter().map(RunRow::cell).collect();
+        asked.iter().filter(|cell| !measured.contains(*cell)).collect()
     }
 
     /// Puts a run in the place of the one of the same cell, if there was one, and keeps rows in order.

@@ -86,9 +86,11 @@ fn each_figure_comes_from_its_file() {
             "native FirstUseAfterRefresh [3 add-partitions orders (to 4)] 100",
             "native OutageLongest [1 kill 2] 8000",
             "native OutageMean [1 kill 2] 8000",
+            "native PartitionsStalled [1 kill 2] 50",
             // The first partition's outage had begun before the start: it is no effect of it.
             "native OutageLongest [2 start 2] 800",
             "native OutageMean [2 start 2] 800",
+            "native PartitionsStalled [2 start 2] 100",
             "java MetadataRequests [] 0",
             "java MetadataRequestsOwn [] unknown",
             "java MetadataRequestsCutOff [] unknown",
@@ -98,8 +100,31 @@ fn each_figure_comes_from_its_file() {
             "java FirstUseAfterRefresh [3 add-partitions orders (to 4)] unknown",
             "java OutageLongest [1 kill 2] 0",
             "java OutageMean [1 kill 2] 0",
+            "java PartitionsStalled [1 kill 2] 0",
         ]
     );
+}
+
+#[test]
+fn an_outage_without_an_end_has_no_length_and_a_producer_without_a_row_no_value() {
+    let recovery = "\
+step,worker,group,producer,topic,partition,last_ok_ms,first_due_unserved_ms,first_error_ms,first_ok_ms,outage_ms,recovered
+1,0,native-g,0,orders,0,990,1000,,9000,8000,true
+1,0,native-g,0,orders,1,990,1000,,,99,false
+1,0,native-g,0,orders,2,,,,,0,true
+1,0,native-g,2,orders,0,990,1000,,1600,600,true
+";
+    let (steps, outages) = (parsed(STEPS), own_outages(parsed(recovery)));
+    let group = VariantGroup { name: "native-g".to_owned(), client: "native", of: "g".to_owned(), count: 3 };
+    let mut found = Vec::new();
+    add_outages(&outages, &steps[0], &group, &mut |metric, _, values| {
+        found.push(format!("{metric:?} {}", values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")));
+    });
+    assert_eq!(found, ["OutageLongest never unknown 600", "OutageMean never unknown 600", "PartitionsStalled 67 unknown 100"]);
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
+    csv::Reader::from_reader(text.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
 #[test]

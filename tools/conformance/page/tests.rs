@@ -7,6 +7,7 @@ plan,kafka,repeat,started_at,verdict,reasons,distrust,late_ms,attempts,left_out,
 growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,3,1,,false,0.1.0 (ab),java 4.3.0,2 cores
 growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,20,2,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),java 4.3.0,2 cores
 kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,,21,3,,true,0.1.0 (ab),java 4.3.0,2 cores
+kill,4.0.2,2,2026-11-29T01:00:00Z,PASS,,,1,1,,true,0.0.9 (aa),java 4.2.0,2 cores
 ";
 
 const FIGURES: &str = "\
@@ -45,7 +46,9 @@ fn pages() -> (String, String) {
     let store = store();
     let (comparisons, counts) = (judge::compare(&store), judge::counts(&store));
     let notes: Vec<Note> = csv::Reader::from_reader(NOTES.as_bytes()).deserialize().map(Result::unwrap).collect();
-    let found = Found { store: &store, comparisons: &comparisons, counts: &counts, notes: &notes };
+    let cell = |plan: &str, repeat| Cell { plan: plan.to_owned(), kafka: "4.3.0".to_owned(), repeat };
+    let asked = [cell("growth", 1), cell("growth", 2), cell("growth", 3)];
+    let found = Found { store: &store, asked: &asked, comparisons: &comparisons, counts: &counts, notes: &notes };
     (found.summary(), found.details())
 }
 
@@ -70,6 +73,6 @@ fn tables_are_written_as_they_were_read_and_a_run_measured_again_replaces_its_ro
     let figure = FigureRow { values: Values(Vec::new()), ..store.figures[0].clone() };
     store.put(again, vec![figure]);
     let cell = Cell { plan: "growth".to_owned(), kafka: "4.3.0".to_owned(), repeat: 1 };
-    assert_eq!(store.runs.len(), 3);
+    assert_eq!(store.runs.len(), 4);
     assert_eq!(store.figures.iter().filter(|row| crate::rows::cell_of(row) == cell).count(), 1);
 }
