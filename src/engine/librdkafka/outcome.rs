@@ -1,8 +1,8 @@
 //! What became of a record, from librdkafka's error code.
 //!
 //! librdkafka also has a status per message (not persisted, possibly, persisted), but only behind a raw pointer, and this crate forbids
-//! `unsafe`. So the code decides, and a record that timed out without saying where counts as indeterminate, unless it never had a
-//! partition: then nobody can have sent it. Pure.
+//! `unsafe`. So the code decides. It tells how the record ended, not what came of earlier attempts, so only a refusal that every attempt would
+//! have met is one; but a record that never had a partition was never sent. Pure.
 
 use rdkafka::types::RDKafkaErrorCode as Code;
 
@@ -21,19 +21,28 @@ pub(super) fn failure(code: Code) -> Failure {
     Failure { kind: format!("{code:?}"), code: number, text: code.to_string() }
 }
 
-/// Errors of the client's own (negative numbers) may hide a request that got through, unless they say that the record never left the queue.
-/// A broker's error says that nothing was written, but for those that it gives after it has written.
+/// The client took no such record, or a broker takes none of its kind, at no attempt: each refusal is older than any append.
+///
+/// Not so `PurgeQueue`, `UnknownTopic` and `UnknownPartition`: a record that waits to be sent again is in the queue too. Nor what depends on the
+/// moment (leaders, replicas in sync, storage): an attempt before may have been cut off after its append, and with `acks=all` a broker that
+/// has appended and then loses the partition answers `NotLeaderForPartition`, `UnknownTopicOrPartition` or `KafkaStorageError` as well
+/// (`DelayedProduce`, `ReplicaManager`).
 fn certainly_not_written(code: Code) -> bool {
-    match code {
-        Code::PurgeQueue
-        | Code::QueueFull
-        | Code::UnknownTopic
-        | Code::UnknownPartition
-        | Code::InvalidArgument
-        | Code::MessageSizeTooLarge => true,
-        Code::RequestTimedOut | Code::NotEnoughReplicasAfterAppend | Code::Unknown => false,
-        code => code as i32 > 0,
-    }
+    matches!(
+        code,
+        Code::QueueFull
+            | Code::InvalidArgument
+            | Code::MessageSizeTooLarge
+            | Code::InvalidTopic
+            | Code::MessageBatchTooLarge
+            | Code::InvalidRequiredAcks
+            | Code::InvalidTimestamp
+            | Code::UnsupportedVersion
+            | Code::UnsupportedForMessageFormat
+            | Code::PolicyViolation
+            | Code::UnsupportedCompressionType
+            | Code::InvalidRecord
+    )
 }
 
 #[cfg(test)]
@@ -45,14 +54,23 @@ mod tests {
         for (code, partition, failed) in [
             (Code::MessageTimedOut, -1, true),
             (Code::MessageTimedOut, 3, false),
-            (Code::PurgeQueue, 3, true),
+            (Code::PurgeQueue, -1, true),
+            (Code::PurgeQueue, 3, false),
             (Code::PurgeInflight, 3, false),
             (Code::BrokerTransportFailure, 3, false),
-            (Code::NotEnoughReplicas, 3, true),
-            (Code::NotEnoughReplicasAfterAppend, 3, false),
-            (Code::RequestTimedOut, 3, false),
+            (Code::UnknownTopic, 3, false),
+            (Code::UnknownPartition, 3, false),
+            (Code::QueueFull, 3, true),
+            (Code::InvalidArgument, 3, true),
             (Code::MessageSizeTooLarge, 3, true),
-            (Code::NotLeaderForPartition, 3, true),
+            (Code::InvalidRecord, 3, true),
+            (Code::Unknown, 3, false),
+            (Code::UnknownTopicOrPartition, 3, false),
+            (Code::NotLeaderForPartition, 3, false),
+            (Code::RequestTimedOut, 3, false),
+            (Code::NotEnoughReplicas, 3, false),
+            (Code::NotEnoughReplicasAfterAppend, 3, false),
+            (Code::KafkaStorageError, 3, false),
         ] {
             assert_eq!(matches!(of_error(code, partition), Outcome::Failed(_)), failed, "{code:?}");
         }
