@@ -1,13 +1,14 @@
 //! One librdkafka client behind the interface of a group's clients.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rdkafka::config::ClientConfig;
 use rdkafka::error::KafkaError;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, PurgeConfig};
 use rdkafka::types::RDKafkaErrorCode;
+use tokio::sync::Notify;
 use tokio::time::timeout_at;
 
 use crate::clock::{Clock, Moment};
@@ -26,6 +27,9 @@ const BLOCK_MAX_MS: u64 = 60_000;
 
 /// A full queue is tried again when an outcome has made room, and after so long in any case.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Bound on the answers to what is on its way to a broker when the rest is given up.
+const IN_FLIGHT_MAX: Duration = Duration::from_secs(1);
 
 /// Bound on the outcomes of records that are given up at the end.
 const PURGE_MAX: Duration = Duration::from_secs(2);
@@ -64,8 +68,12 @@ pub(super) struct Shared {
     clock: Clock,
     recorder: Arc<ClientRecorder>,
     block_max: Duration,
-    /// The client, or why there is none: every record then fails with that.
-    producer: Result<BaseProducer<Context>, Failure>,
+    /// Everything but the context.
+    settings: ClientConfig,
+    /// The client, once the polling thread has made it; or why there is none: every record then fails with that.
+    producer: OnceLock<Result<BaseProducer<Context>, Failure>>,
+    /// Wakes senders that wait for the client to be made.
+    made: Notify,
     /// No record is taken any more: room that giving records up makes is not for new ones.
     is_closing: AtomicBool,
 }
@@ -81,14 +89,15 @@ impl MakeClient for MakeLibrdkafka {
     const TELLS: Tells = Tells::LIBRDKAFKA;
 
     fn make(&self, client_id: &str, _seed: u64, recorder: Arc<ClientRecorder>) -> LibrdkafkaClient {
-        let context = Context::new(self.clock.clone(), Arc::clone(&recorder));
-        let made = self.settings.clone().set("client.id", client_id).create_with_context(context);
-        let producer = made.map_err(|error: KafkaError| Failure { kind: "ClientCreation".to_owned(), code: None, text: error.to_string() });
+        let mut settings = self.settings.clone();
+        settings.set("client.id", client_id);
         let shared = Arc::new(Shared {
             clock: self.clock.clone(),
             recorder,
             block_max: self.block_max,
-            producer,
+            settings,
+            producer: OnceLock::new(),
+            made: Notify::new(),
             is_closing: AtomicBool::new(false),
         });
         self.pollers.watch(Arc::clone(&shared));
@@ -102,8 +111,17 @@ impl Client for LibrdkafkaClient {
     }
 
     async fn send(&self, record: &Record<'_>) -> Result<(), Failure> {
+        let called = self.shared.clock.now();
+        if !self.shared.is_made() {
+            self.shared.wait_until_made(called).await?;
+            match self.shared.try_send(called, record) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Failed(failure)) => return Err(failure),
+                Err(TrySendError::WouldBlock(_)) => {}
+            }
+        }
         let begun = self.shared.clock.now();
-        let sent = self.shared.send(begun, record).await;
+        let sent = self.shared.send(called, record).await;
         let now = self.shared.clock.now();
         let event = ClientEvent::Blocked { on: BlockedOn::Memory, took: now.since(begun), satisfied: sent.is_ok() };
         self.shared.recorder.event(now, &event);
@@ -120,26 +138,61 @@ impl Client for LibrdkafkaClient {
 }
 
 impl Shared {
-    /// Lets outcomes and statistics come: waits so long for the first event, and takes at most so many.
-    pub(super) fn poll(&self, wait: Duration, events_max: usize) {
-        let Ok(producer) = &self.producer else { return };
+    /// Makes the client, which starts threads and waits for the first of them: only on the polling thread.
+    pub(super) fn make(&self) {
+        let made = if self.is_closing.load(Ordering::Acquire) {
+            Err(closed())
+        } else {
+            let context = Context::new(self.clock.clone(), Arc::clone(&self.recorder));
+            self.settings.create_with_context(context).map_err(|error: KafkaError| not_made(error.to_string()))
+        };
+        // The polling thread alone sets it, once.
+        let _ = self.producer.set(made);
+        self.made.notify_waiters();
+    }
+
+    /// Whether it has been made, or has been tried to.
+    pub(super) fn is_made(&self) -> bool {
+        self.producer.get().is_some()
+    }
+
+    /// Takes what has come, at most so many events; whether there may be more.
+    pub(super) fn poll(&self, events_max: usize) -> bool {
+        let Some(Ok(producer)) = self.producer.get() else { return false };
         let context = producer.context();
+        let mut has_more = true;
         for _ in 0..events_max {
             let before = context.events();
-            producer.poll(wait);
+            // One event at most: the crate looks at its timeout after each.
+            producer.poll(Duration::ZERO);
             if context.events() == before {
+                has_more = false;
                 break;
             }
         }
-        context.flush();
+        context.flush(!has_more);
+        has_more
     }
 
     fn context(&self) -> Option<&Context> {
-        self.producer.as_ref().ok().map(|producer| &**producer.context())
+        let producer = self.producer.get()?.as_ref().ok()?;
+        Some(producer.context())
+    }
+
+    async fn wait_until_made(&self, since: Moment) -> Result<(), Failure> {
+        let until = self.clock.instant_of(since + self.block_max);
+        // Created before the look, it misses nothing.
+        let made = self.made.notified();
+        if !self.is_made() && timeout_at(until, made).await.is_err() && !self.is_made() {
+            return Err(not_made(format!("not made within {} s", self.block_max.as_secs_f64())));
+        }
+        Ok(())
     }
 
     fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
-        let producer = self.producer.as_ref().map_err(|failure| TrySendError::Failed(failure.clone()))?;
+        // That is no wait for memory, and waits for metadata are told of no client of this kind.
+        let Some(made) = self.producer.get() else { return Err(TrySendError::WouldBlock(BlockedOn::Metadata)) };
+        let producer = made.as_ref().map_err(|failure| TrySendError::Failed(failure.clone()))?;
         if self.is_closing.load(Ordering::Acquire) {
             return Err(TrySendError::Failed(closed()));
         }
@@ -178,14 +231,20 @@ impl Shared {
         }
     }
 
-    /// Waits for the outcomes, gives up what has none in time, and waits for the last statistics unless there is no time at all.
+    /// Waits for the outcomes; then gives up what waits for a request, and after a wait for answers what is in one. Waits for the last
+    /// statistics unless there is no time at all.
     async fn close(&self, timeout: Duration) {
-        let Ok(producer) = &self.producer else { return };
         self.is_closing.store(true, Ordering::Release);
+        let Some(Ok(producer)) = self.producer.get() else { return };
         let context = producer.context();
+        let queued = PurgeConfig::default().queue().non_blocking();
         self.all_known(context, timeout).await;
         if context.outstanding.load(Ordering::Acquire) > 0 {
-            producer.purge(PurgeConfig::default().queue().inflight());
+            producer.purge(queued);
+            self.all_known(context, IN_FLIGHT_MAX).await;
+        }
+        if context.outstanding.load(Ordering::Acquire) > 0 {
+            producer.purge(queued.inflight());
             self.all_known(context, PURGE_MAX).await;
         }
         if !timeout.is_zero() {
@@ -201,6 +260,10 @@ impl Shared {
             let _ = timeout_at(again_at, context.outcome_known.notified()).await;
         }
     }
+}
+
+fn not_made(text: String) -> Failure {
+    Failure { kind: "ClientCreation".to_owned(), code: None, text }
 }
 
 fn closed() -> Failure {

@@ -3,7 +3,7 @@
 //! Outcomes come record by record; here they are put together again by partition, so that the recorder is called about once per batch. All
 //! records of one such batch have the time of the first.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) struct Context {
     recorder: Arc<ClientRecorder>,
     /// Records handed over and not yet known.
     pub(super) outstanding: AtomicU64,
-    /// Outcomes and statistics so far; tells whether a poll brought anything.
+    /// Outcomes, statistics, lines of the log and errors so far, which all are events of one queue; tells whether a poll brought anything.
     events: AtomicU64,
     /// Wakes senders that wait for room, and whoever waits for the last outcome.
     pub(super) outcome_known: Notify,
@@ -43,6 +43,8 @@ pub(super) struct Context {
     batch: Mutex<Batch>,
     requests: Mutex<Requests>,
     seen: Mutex<Option<(Moment, Statistics)>>,
+    /// The last statistics could not be read: what the ones before said is out of date.
+    is_blind: AtomicBool,
 }
 
 /// Acknowledged records of one partition, in a row.
@@ -68,16 +70,20 @@ impl Context {
             batch: Mutex::new(batch),
             requests: Mutex::default(),
             seen: Mutex::new(None),
+            is_blind: AtomicBool::new(false),
         }
     }
 
-    /// Tells what has come since the last call; after each poll.
-    pub(super) fn flush(&self) {
+    /// Tells what has come since the last call; `is_empty`: the queue has nothing more.
+    pub(super) fn flush(&self, is_empty: bool) {
         self.tell(&mut lock(&self.batch));
+        if is_empty {
+            lock(&self.requests).settle();
+        }
         self.tell_requests();
     }
 
-    /// Outcomes and statistics so far.
+    /// Events so far.
     pub(super) fn events(&self) -> u64 {
         self.events.load(Ordering::Relaxed)
     }
@@ -85,7 +91,7 @@ impl Context {
     /// What the last statistics say.
     pub(super) fn view(&self) -> View {
         let seen = lock(&self.seen);
-        let Some((at, statistics)) = &*seen else { return View::default() };
+        let Some((at, statistics)) = seen.as_ref().filter(|_| !self.is_blind.load(Ordering::Relaxed)) else { return View::default() };
         let age = |ms| Duration::from_millis(ms) + self.clock.now().since(*at);
         View {
             metadata_age: statistics.metadata_age_ms.map(age),
@@ -143,8 +149,8 @@ impl Context {
     }
 
     fn look(&self, statistics: Statistics) {
+        self.is_blind.store(false, Ordering::Relaxed);
         lock(&self.requests).counters(&statistics.metadata_requests);
-        self.tell_requests();
         let now = self.clock.now();
         let mut seen = lock(&self.seen);
         for (topic, to) in &statistics.partition_counts {
@@ -157,11 +163,19 @@ impl Context {
         drop(seen);
         self.looked_at.notify_waiters();
     }
+
+    /// What the client says of itself cannot be read: its figures are unknown, and its requests, which need its counters, for good.
+    fn cannot_look(&self) {
+        self.is_blind.store(true, Ordering::Relaxed);
+        self.recorder.metadata_requests_unknown();
+        self.looked_at.notify_waiters();
+    }
 }
 
 impl ClientContext for Context {
-    /// Called from librdkafka's own threads, so nothing is done here but counting.
+    /// Called while the client is polled: the crate has lines of the log queued with the outcomes, and they come before these.
     fn log(&self, level: RDKafkaLogLevel, fac: &str, log_message: &str) {
+        self.events.fetch_add(1, Ordering::Relaxed);
         match level {
             RDKafkaLogLevel::Debug => lock(&self.requests).line(log_message),
             _ => tracing::debug!(target: "librdkafka", fac, "{log_message}"),
@@ -172,12 +186,16 @@ impl ClientContext for Context {
         self.events.fetch_add(1, Ordering::Relaxed);
         match Statistics::read(statistics) {
             Ok(statistics) => self.look(statistics),
-            Err(error) => tracing::warn!(target: "librdkafka", "statistics that cannot be read: {error}"),
+            Err(error) => {
+                tracing::warn!(target: "librdkafka", "statistics that cannot be read make figures unknown: {error}");
+                self.cannot_look();
+            }
         }
     }
 
     /// Trouble with brokers, which librdkafka mends by itself: what it costs shows in the records.
     fn error(&self, error: KafkaError, reason: &str) {
+        self.events.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(target: "librdkafka", "{error}: {reason}");
     }
 }
@@ -195,5 +213,52 @@ impl ProducerContext for Context {
                 self.lost(message.topic(), message.partition(), *delivery_opaque, &outcome);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rdkafka::types::RDKafkaErrorCode;
+
+    use super::*;
+    use crate::engine::librdkafka::tests::group;
+    use crate::engine::recorder::GroupRecorder;
+    use crate::engine::recorder::tells::Tells;
+    use crate::ids::ProducerIndex;
+    use crate::record::sink;
+
+    const TEXT: &[u8] = br#"{ "msg_size": 100, "msg_size_max": 1000, "topics": {},
+        "brokers": { "b/1": { "req": { "Metadata": 2 } } } }"#;
+
+    fn context() -> (Arc<GroupRecorder>, Context) {
+        let clock = Clock::real();
+        let (facts, _) = sink::channel(clock.now(), 0, 10);
+        let recorder = Arc::new(GroupRecorder::new(&group(&[]), facts, Tells::LIBRDKAFKA));
+        let client = ClientRecorder::new(Arc::clone(&recorder), ProducerIndex(0), 1, clock.now());
+        (recorder, Context::new(clock, Arc::new(client)))
+    }
+
+    #[test]
+    fn statistics_that_cannot_be_read_make_figures_unknown() {
+        let (recorder, context) = context();
+        context.stats_raw(TEXT);
+        context.flush(true);
+        assert_eq!(context.view().buffer_free_bytes, Some(900));
+        assert_eq!(recorder.take_second(0).metadata_requests.unwrap()["unknown"], 2);
+        context.stats_raw(b"nonsense");
+        assert_eq!(context.view().buffer_free_bytes, None);
+        assert_eq!(recorder.take_second(1).metadata_requests, None);
+        context.stats_raw(TEXT);
+        assert_eq!(context.view().buffer_free_bytes, Some(900), "it says so again");
+        assert_eq!(recorder.take_second(2).metadata_requests, None, "what was missed stays unknown");
+    }
+
+    #[test]
+    fn lines_of_the_log_and_errors_are_events_too() {
+        let (_, context) = context();
+        context.log(RDKafkaLogLevel::Debug, "METADATA", "anything");
+        context.log(RDKafkaLogLevel::Warning, "FAIL", "anything");
+        context.error(KafkaError::Global(RDKafkaErrorCode::AllBrokersDown), "anything");
+        assert_eq!(context.events(), 3, "a poll that brought one of them may bring an outcome next");
     }
 }

@@ -1,8 +1,8 @@
 //! Few threads that poll many clients, so that outcomes and statistics come out of librdkafka.
 //!
-//! A client that a thread has for itself is waited on, and told within a millisecond; of many, each is looked at in turn, with a pause
-//! between two rounds that keeps looking below a quarter of the thread's time. A client ends here too: its end waits for librdkafka's threads,
-//! which a task of the runtime must not.
+//! A round takes from each client what has come, and a pause of a millisecond follows unless there was more than a turn's worth. Nothing waits
+//! inside the crate's `poll`, which spins through the last millisecond of its timeout. Clients are made and ended here too: both wait for
+//! librdkafka's threads, which a task of the runtime must not.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use crate::engine::recorder::lock;
 /// Threads at most, per group.
 const THREADS_MAX: usize = 4;
 
-/// Longest wait for one client, and shortest pause between two rounds.
+/// Pause between two rounds.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Events taken from one client before the next has its turn.
+/// Events taken from one client before the next has its turn. Outcomes come many to an event, lines of the log one by one.
 const EVENTS_PER_TURN: usize = 64;
 
 /// A group's threads. They end when this and all clients are gone.
@@ -72,20 +72,30 @@ impl Drop for Pollers {
 
 fn run(post: &Post, clock: &Clock) {
     let mut clients: Vec<Arc<Shared>> = Vec::new();
+    let (mut looked_at, mut longest) = (clock.now(), Duration::ZERO);
     loop {
         let is_closed = post.is_closed.load(Ordering::Acquire);
         clients.append(&mut lock(&post.arrived));
         // The last hold on a client is this one: dropped here, it ends here.
         clients.retain(|client| Arc::strong_count(client) > 1);
-        match &clients[..] {
-            [] if is_closed => return,
-            [] => thread::sleep(PAUSE),
-            [only] => only.poll(PAUSE, 1),
-            many => {
-                let begun = clock.now();
-                many.iter().for_each(|client| client.poll(Duration::ZERO, EVENTS_PER_TURN));
-                thread::sleep(PAUSE.max(clock.now().since(begun) * 3));
-            }
+        if clients.is_empty() && is_closed {
+            tracing::debug!(target: "librdkafka", longest_us = longest.as_micros(), "longest time from one round of looks at clients to the next");
+            return;
+        }
+        // One per round, so that the others' outcomes do not wait for all of them.
+        let unmade = clients.iter().find(|client| !client.is_made());
+        if let Some(client) = unmade {
+            client.make();
+        }
+        let now = clock.now();
+        if !clients.is_empty() {
+            longest = longest.max(now.since(looked_at));
+        }
+        looked_at = now;
+        // Every client has its turn, so no `any`, which stops at the first.
+        let has_more = clients.iter().filter(|client| client.poll(EVENTS_PER_TURN)).count() > 0;
+        if !has_more && unmade.is_none() {
+            thread::sleep(PAUSE);
         }
     }
 }

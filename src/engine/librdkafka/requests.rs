@@ -4,7 +4,7 @@
 //! request that librdkafka sends again by itself has no second line. The statistics count what was really sent, per broker, again and all;
 //! but a broker's counters go with it: the addresses of the bootstrap list as soon as the first answer has come, a killed broker once it
 //! has left the cluster's metadata. So per broker the greater of the two holds, and what the log does not explain has an unknown reason.
-//! Pure.
+//! librdkafka lets statistics overtake lines of the log in its queue: they are compared once the queue is empty. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,8 +27,10 @@ pub(super) struct Requests {
     brokers: HashMap<String, Broker>,
     /// By reason, not told yet. Negative: a request was told that was then held back.
     pending: BTreeMap<usize, i64>,
-    /// By the log, less those held back.
+    /// By the log, less those held back, and those that it does not explain.
     told: u64,
+    /// There are counters that the log has not been compared with.
+    is_unsettled: bool,
 }
 
 impl Requests {
@@ -41,8 +43,9 @@ impl Requests {
         }
     }
 
-    /// Takes in a look at the counters: requests per broker that is there.
+    /// Takes in a look at the counters: requests per broker that is there. [`settle`](Self::settle) compares them.
     pub(super) fn counters(&mut self, counters: &BTreeMap<String, u64>) {
+        self.is_unsettled = true;
         for (name, broker) in &mut self.brokers {
             if !counters.contains_key(name) {
                 broker.ended += std::mem::take(&mut broker.current);
@@ -54,6 +57,13 @@ impl Requests {
                 broker.ended += broker.current;
             }
             broker.current = *count;
+        }
+    }
+
+    /// Every line that was queued before the last counters has been taken in: what the log does not explain has an unknown reason.
+    pub(super) fn settle(&mut self) {
+        if !std::mem::take(&mut self.is_unsettled) {
+            return;
         }
         let total: u64 = self.brokers.values().map(|broker| broker.asked.max(broker.ended + broker.current)).sum();
         let unexplained = total.saturating_sub(self.told);
@@ -117,6 +127,21 @@ mod tests {
         pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
     }
 
+    fn look(requests: &mut Requests, pairs: &[(&str, u64)]) {
+        requests.counters(&counters(pairs));
+        requests.settle();
+    }
+
+    #[test]
+    fn counters_that_overtake_a_line_do_not_count_it_twice() {
+        let mut requests = Requests::default();
+        requests.counters(&counters(&[("b/1", 1)]));
+        assert_eq!(requests.take(), [], "the queue is not empty yet");
+        requests.line("[thrd:main]: b/1: Request metadata for 1 topic(s): leader query");
+        requests.settle();
+        assert_eq!(requests.take(), [(reason::LEADER_QUERY, 1)]);
+    }
+
     #[test]
     fn lines_of_the_log_have_a_broker_and_a_reason() {
         for (why, expected) in [
@@ -154,7 +179,7 @@ mod tests {
         let mut requests = Requests::default();
         requests.line("[thrd:main]: b/bootstrap: Request metadata for brokers only: connected");
         requests.line("[thrd:main]: b/1: Request metadata for 1 topic(s): leader query");
-        requests.counters(&counters(&[("b/1", 1)]));
+        look(&mut requests, &[("b/1", 1)]);
         assert_eq!(requests.take().iter().map(|(_, count)| count).sum::<u64>(), 2);
     }
 
@@ -162,12 +187,12 @@ mod tests {
     fn a_request_sent_again_is_counted_though_the_log_does_not_know_it() {
         let mut requests = Requests::default();
         requests.line("[thrd:main]: b/1: Request metadata for 1 topic(s): broker down");
-        requests.counters(&counters(&[("b/1", 2)]));
+        look(&mut requests, &[("b/1", 2)]);
         assert_eq!(requests.take(), [(reason::DISCONNECT, 1), (reason::UNKNOWN, 1)]);
-        requests.counters(&counters(&[]));
-        requests.counters(&counters(&[("b/1", 1)]));
+        look(&mut requests, &[]);
+        look(&mut requests, &[("b/1", 1)]);
         assert_eq!(requests.take(), [(reason::UNKNOWN, 1)], "its second life counts on top");
-        requests.counters(&counters(&[("b/1", 1)]));
+        look(&mut requests, &[("b/1", 1)]);
         assert_eq!(requests.take(), []);
     }
 }

@@ -12,7 +12,7 @@ use crate::plan::model::{Active, Arrivals, EngineKind, Load, RecordSpec};
 use crate::record::fact::{Fact, GroupSecond, Totals};
 use crate::record::sink;
 
-fn group(config: &[(&str, &str)]) -> ProducerGroup {
+pub(super) fn group(config: &[(&str, &str)]) -> ProducerGroup {
     ProducerGroup {
         name: "c".to_owned(),
         count: 2,
@@ -107,4 +107,28 @@ async fn a_full_queue_blocks_and_skips_nothing() {
     assert!(errors.get("failed QueueFull").is_some_and(|count| *count >= 1), "{errors:?}");
     assert_eq!(totals[0].sent, totals[0].failed + totals[0].indeterminate);
     assert!(seconds.iter().map(|second| second.blocked_memory.unwrap()).sum::<u64>() >= 2);
+}
+
+/// CPU time of this process's thread of that name, in ticks of 10 ms (`proc_pid_stat(5)`, `utime` and `stime`).
+fn ticks_of(name: &str) -> u64 {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let stat = threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("stat")).ok());
+    let stat = stat.into_iter().find(|stat| stat.contains(&format!("({name})"))).expect("the thread runs");
+    let (_, after) = stat.rsplit_once(") ").unwrap();
+    after.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn waiting_for_a_single_client_takes_next_to_no_time_of_the_processor() {
+    let mut group = group(&[]);
+    (group.name, group.count) = ("alone".to_owned(), 1);
+    let watch = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let before = ticks_of("poll-0-alone");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ticks_of("poll-0-alone") - before
+    };
+    let (_, ticks) = tokio::join!(run(&group, Duration::from_millis(1_800), Duration::from_millis(100)), watch);
+    assert!(ticks < 30, "{ticks} of 100 ticks: it spins");
 }

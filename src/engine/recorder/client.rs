@@ -162,6 +162,12 @@ impl ClientRecorder {
         lock(&self.state).life.count_requests(reason, more, &self.group);
     }
 
+    /// A foreign client's count of Metadata requests is not to be had any more, and so neither is the group's.
+    #[cfg(feature = "librdkafka")]
+    pub(crate) fn metadata_requests_unknown(&self) {
+        self.group.requests_unknown.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// A foreign client's cache shows another partition count.
     #[cfg(feature = "librdkafka")]
     pub(crate) fn partition_count(&self, at: Moment, topic: &TopicName, from: u32, to: u32) {

@@ -189,7 +189,7 @@ impl Life {
         totals: Totals,
         cached: Option<&BTreeMap<String, u32>>,
     ) -> Fact {
-        let tells = group.tells;
+        let tells = group.tells();
         let of_client = |is_told: bool, span: Duration| is_told.then(|| if is_first { micros(span) } else { 0 });
         let requests = || if is_first { by_reason(&self.metadata_requests) } else { BTreeMap::new() };
         Fact::ProducerTotals {

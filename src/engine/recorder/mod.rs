@@ -21,7 +21,7 @@ pub(crate) mod tells;
 pub use client::ClientRecorder;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,8 +47,9 @@ pub struct GroupRecorder {
     pub(crate) topics: Vec<TopicName>,
     topic_indexes: HashMap<TopicName, usize>,
     pub(crate) facts: FactSink,
-    /// What the group's clients can tell.
-    pub(crate) tells: Tells,
+    tells: Tells,
+    /// A client's count of Metadata requests was lost.
+    requests_unknown: AtomicBool,
     /// How long a closed loop waits for an outcome.
     pub(crate) closed_wait: Option<Duration>,
     pub(crate) shards: Shards,
@@ -65,6 +66,7 @@ impl GroupRecorder {
             topic_indexes: group.topics.iter().enumerate().map(|(index, topic)| (topic.clone(), index)).collect(),
             facts,
             tells,
+            requests_unknown: AtomicBool::new(false),
             closed_wait: match group.load {
                 Load::Closed { wait, .. } => Some(wait),
                 Load::Open { .. } | Load::Max => None,
@@ -88,8 +90,14 @@ impl GroupRecorder {
         let mut told = GroupSecond { group: self.name.clone(), second, ..GroupSecond::default() };
         let mut sum = Figures::default();
         self.shards.take_into(&mut sum, &mut Figures::default());
-        sum.put_into(&mut told, self.tells);
+        sum.put_into(&mut told, self.tells());
         told
+    }
+
+    /// What the group's clients can tell.
+    pub(crate) fn tells(&self) -> Tells {
+        let requests = self.tells.metadata_requests && !self.requests_unknown.load(Ordering::Relaxed);
+        Tells { metadata_requests: requests, ..self.tells }
     }
 
     /// Position of a topic in the group's list; `None`: not one of its own.

@@ -92,7 +92,7 @@ impl SecondTeller {
     pub(crate) fn tell_as_of(&mut self, now: impl FnOnce() -> Moment, at: Moment, second: i64, end: Moment, clients: &[SeenClient]) {
         let mut told = GroupSecond { group: self.group.name.clone(), second, ..GroupSecond::default() };
         self.group.shards.take_into(&mut self.sum, &mut self.spare);
-        self.sum.put_into(&mut told, self.group.tells);
+        self.sum.put_into(&mut told, self.group.tells());
         self.sum.reset();
         let sent: u64 = self.senders.iter().map(|sender| sender.sent()).sum();
         let now = now();
@@ -151,7 +151,7 @@ impl SecondTeller {
             }
             stalls.merge(client.recorder.stalled(now, &waiting));
         }
-        let tells = self.group.tells;
+        let tells = self.group.tells();
         told.blocked_metadata = told.blocked_metadata.map(|ended| ended + on_metadata);
         told.blocked_memory = told.blocked_memory.map(|ended| ended + on_memory);
         told.stalled_pairs = tells.unserved.then_some(stalls.pairs);
