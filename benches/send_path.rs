@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kafka_chaos::clock::{Clock, Moment};
+use kafka_chaos::engine::{BURSTS_PER_TURN, RECORDS_PER_LOOK};
 use kafka_chaos::kafka::core::accumulator::{Accumulator, Append, Appended};
 use kafka_chaos::kafka::core::config::ProducerConfig;
 use kafka_chaos::kafka::core::partitioner::partition_of_key;
@@ -26,9 +27,6 @@ const VALUE: [u8; 100] = [7; 100];
 
 /// Records per iteration.
 const RECORDS: u64 = 10_000;
-
-/// Records between two turns for the driver, as the engine's senders take them.
-const RECORDS_PER_TURN: u64 = 64;
 
 /// Batch sizes: Java's default and librdkafka's.
 const BATCH_BYTES: [(&str, usize); 2] = [("16_KiB_batches", 16_384), ("1_MB_batches", 1_000_000)];
@@ -76,7 +74,7 @@ async fn send(producer: &Producer, clock: &Clock) {
     let topic = support::broker::topic();
     let mut now = clock.now();
     for sequence in 0..RECORDS {
-        if sequence % 16 == 0 {
+        if sequence % RECORDS_PER_LOOK as u64 == 0 {
             now = clock.now();
         }
         let record = Record { topic: &topic, partition: None, key: None, value: &VALUE, timestamp_ms: 1, mark: sequence };
@@ -85,7 +83,8 @@ async fn send(producer: &Producer, clock: &Clock) {
             Err(TrySendError::WouldBlock(_)) => producer.send(&record).await.unwrap(),
             Err(TrySendError::Failed(failure)) => panic!("{failure:?}"),
         }
-        if sequence % RECORDS_PER_TURN == 0 {
+        // As the engine's senders give way.
+        if (sequence + 1) % (RECORDS_PER_LOOK * BURSTS_PER_TURN) as u64 == 0 {
             tokio::task::yield_now().await;
         }
     }

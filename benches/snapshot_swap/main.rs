@@ -10,6 +10,9 @@
 
 mod cells;
 mod measure;
+#[path = "../../tools/stats.rs"]
+#[allow(dead_code, unused_imports, reason = "shared with the tools, which also show ranges and test it")]
+mod stats;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -21,6 +24,7 @@ use rustix::time::ClockId;
 
 use cells::{UNIT, WAYS, Way, alone};
 use measure::{Reads, nanoseconds, reads_under_swaps, until_all_see};
+use stats::Spread;
 
 /// Partitions in the snapshot.
 const PARTITIONS: [i32; 3] = [10, 1_000, 100_000];
@@ -38,7 +42,7 @@ struct Plan {
     sights: u32,
 }
 
-const FULL: Plan = Plan { partitions: &PARTITIONS, rounds: 5, length: Duration::from_millis(200), sights: 50 };
+const FULL: Plan = Plan { partitions: &PARTITIONS, rounds: 5, length: Duration::from_millis(100), sights: 20 };
 const TEST: Plan = Plan { partitions: &[10], rounds: 1, length: Duration::from_millis(2), sights: 2 };
 
 /// What is measured.
@@ -145,7 +149,9 @@ fn show(rows: &[Row]) {
         if !shown.insert(key(row)) {
             continue;
         }
-        let of = |figure: fn(&Row) -> Option<f64>| median(rows.iter().filter(|other| key(other) == key(row)).filter_map(figure).collect());
+        let of = |figure: fn(&Row) -> Option<f64>| {
+            Spread::of(rows.iter().filter(|other| key(other) == key(row)).filter_map(figure)).map(|spread| spread.median)
+        };
         let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
         let (cpu, wall, swap) = (text(of(|row| row.cpu_ns)), text(of(|row| Some(row.wall_ns))), text(of(|row| row.swap_ns)));
         println!(
@@ -153,11 +159,6 @@ fn show(rows: &[Row]) {
             row.what, row.way, row.partitions, row.readers, row.swaps_per_second
         );
     }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 /// What `cargo bench -- ...` asks for. Cargo hands all benchmarks the same words, so those of criterion are passed over.

@@ -27,6 +27,13 @@ use crate::ids::HostPort;
 use crate::plan::model::ProducerGroup;
 use crate::record::sink::FactSink;
 
+/// Records that a sender hands over between two looks at the clock: at a microsecond or less each, their times stay right to a few
+/// microseconds.
+pub const RECORDS_PER_LOOK: usize = 16;
+
+/// Such bursts between two turns for the other tasks of a sender's thread: some 100 us, so that giving way (two system calls) costs little.
+pub const BURSTS_PER_TURN: usize = 32;
+
 /// What an engine needs to know of the run; the same for all groups.
 #[derive(Clone, Debug)]
 pub struct EngineContext {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 
 /// Records between two looks at the clock, which is also how often librdkafka is polled; as in `chaos` itself.
-pub(crate) const RECORDS_PER_LOOK: u64 = 16;
+pub(crate) const RECORDS_PER_LOOK: u64 = kafka_chaos::engine::RECORDS_PER_LOOK as u64;
 
 /// The load, as arguments of a subject's process.
 #[derive(Args, Clone, Debug)]

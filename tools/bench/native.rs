@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use kafka_chaos::clock::{Clock, Moment};
+use kafka_chaos::engine::BURSTS_PER_TURN;
 use kafka_chaos::engine::recorder::{ClientRecorder, GroupRecorder, mark};
 use kafka_chaos::ids::{HostPort, ProducerIndex, TopicName};
 use kafka_chaos::kafka::core::config::ProducerConfig;
@@ -14,8 +15,6 @@ use kafka_chaos::record::sink;
 use crate::load::{LoadArgs, RECORDS_PER_LOOK, number};
 use crate::measured::{Latency, Measured, own_threads};
 
-/// Bursts between two turns for the other tasks of this thread, as in `chaos`.
-const BURSTS_PER_TURN: u64 = 32;
 /// Longest wait for the first acknowledgement, and for the last.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Facts that may wait; nobody reads them here.
@@ -114,14 +113,14 @@ struct Sender<'a> {
 impl Sender<'_> {
     async fn send_all(&mut self, records: u64) -> anyhow::Result<()> {
         let mut sent = 0;
-        let mut bursts = 0;
+        let mut bursts = 0_usize;
         while sent < records {
             let burst = RECORDS_PER_LOOK.min(records - sent);
             let now = self.clock.now();
             self.send_some(sent, burst, now).await?;
             sent += burst;
             bursts += 1;
-            if bursts % BURSTS_PER_TURN == 0 {
+            if bursts.is_multiple_of(BURSTS_PER_TURN) {
                 tokio::task::yield_now().await;
             }
         }

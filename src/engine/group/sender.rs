@@ -16,6 +16,7 @@ use crate::clock::Moment;
 use crate::engine::group::client::{Client, MakeClient};
 use crate::engine::group::state::{Group, Made, Stop};
 use crate::engine::recorder::{SenderProgress, mark};
+use crate::engine::{BURSTS_PER_TURN, RECORDS_PER_LOOK};
 use crate::ids::{ProducerIndex, TopicName};
 use crate::kafka::event::{BlockedOn, Failure, RecordTag};
 use crate::kafka::net::producer::{Record, TrySendError};
@@ -24,12 +25,6 @@ use crate::load::keys::Keys;
 use crate::load::payload::Payload;
 use crate::load::seed::{Purpose, producer_seed_u64};
 use crate::plan::model::Load;
-
-/// Records between two looks at the clock: at a microsecond or less each, their times stay right to a few microseconds.
-const RECORDS_PER_LOOK: usize = 16;
-
-/// Bursts between two turns for the other tasks of this thread: some 100 us, so that giving way (two system calls) costs little.
-const BURSTS_PER_TURN: usize = 32;
 
 /// A producer at work.
 pub(crate) struct Sender<M: MakeClient> {
