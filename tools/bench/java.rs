@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use tokio::process::Command;
 
 use crate::measured::{Latency, Measured};
-use crate::subject::Job;
+use crate::subject::{Job, Subject};
 
 const HEAP: &str = "-Xmx512M";
 const COLLECTOR: &str = "-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent -Djava.awt.headless=true";
@@ -46,7 +46,7 @@ pub(crate) async fn run(job: Job<'_>) -> anyhow::Result<Measured> {
     command.args(["--topic", job.topic, "--num-records", &job.records.to_string()]);
     command.args(["--record-size", &job.record_bytes.to_string(), "--throughput", "-1", "--producer-props"]);
     command.arg(format!("bootstrap.servers={}", job.cluster.bootstrap()));
-    command.args(job.setting.properties().iter().map(|(name, value)| format!("{name}={value}")));
+    command.args(job.setting.properties(Subject::Java));
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true).output().await.context("docker does not start")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -128,9 +128,16 @@ fn poll(producer: &BaseProducer<Context_>) {
     producer.poll(Duration::ZERO);
 }
 
+/// Takes all that is there: a poll takes one event, which holds some batches' reports, and more than one may have come meanwhile.
 fn wait_and_poll(producer: &BaseProducer<Context_>) {
     std::thread::sleep(REPORTS_WAIT);
-    poll(producer);
+    loop {
+        let before = reported();
+        poll(producer);
+        if reported() == before {
+            return;
+        }
+    }
 }
 
 fn reported() -> (u64, u64) {

@@ -15,6 +15,7 @@ mod micro;
 mod native;
 mod page;
 mod paired;
+mod run;
 #[path = "../stats.rs"]
 mod stats;
 mod subject;

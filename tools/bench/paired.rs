@@ -1,4 +1,5 @@
-//! The paired runs: in each round every subject once, in turn, each round in another order, so that what drifts hits all of them.
+//! The paired runs: in each round every subject once, in turn, each round in another order, so that what drifts hits all of them; and each
+//! once more with fewer records, so that what a further record costs is known without the start of its process.
 
 use std::fs;
 use std::io::Write;
@@ -20,11 +21,14 @@ pub(crate) const FILE: &str = "producers.csv";
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PairedArgs {
     /// Rounds
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) rounds: u32,
     /// Records per run
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub(crate) records: u64,
+    /// Records of each one's short run, whose CPU time is taken off to see what a further record costs; 0: no short runs
+    #[arg(long, value_name = "N", default_value_t = 500_000)]
+    pub(crate) short_records: u64,
     /// Size of a record's value
     #[arg(long, value_name = "BYTES", default_value_t = 100)]
     pub(crate) record_bytes: u64,
@@ -55,6 +59,10 @@ pub(crate) struct Row {
     pub(crate) seconds: f64,
     pub(crate) records_per_second: f64,
     pub(crate) cpu_seconds_per_million: Option<f64>,
+    /// Records of the short run.
+    pub(crate) short_records: Option<u64>,
+    /// What the run needed more than the short one, by a million records more.
+    pub(crate) further_cpu_seconds_per_million: Option<f64>,
     pub(crate) memory_bytes_max: Option<u64>,
     pub(crate) threads: Option<u64>,
     pub(crate) latency_p50_us: Option<u64>,
@@ -63,13 +71,15 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn new(setting: Setting, round: u32, place: usize, measured: Measured) -> Self {
+    fn new(setting: Setting, round: u32, place: usize, measured: Measured, short: Option<&Measured>) -> Self {
         Self {
             setting: setting.name().to_owned(),
             round,
             place: place as u32,
             records_per_second: measured.records as f64 / measured.seconds,
             cpu_seconds_per_million: measured.cpu_seconds.map(|seconds| seconds * 1e6 / measured.records as f64),
+            short_records: short.map(|short| short.records),
+            further_cpu_seconds_per_million: short.and_then(|short| further(&measured, short)),
             subject: measured.subject,
             version: measured.version,
             records: measured.records,
@@ -83,9 +93,16 @@ impl Row {
     }
 }
 
+/// CPU seconds per million records of what one run has more than another; `None`: unknown, or it has not more.
+fn further(long: &Measured, short: &Measured) -> Option<f64> {
+    let records = long.records.checked_sub(short.records).filter(|records| *records > 0)?;
+    Some((long.cpu_seconds? - short.cpu_seconds?) * 1e6 / records as f64)
+}
+
 /// Runs everything. The file is complete after each run.
 pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Result<()> {
     ensure!(args.rounds > 0 && args.records > 0, "at least one round and one record are needed");
+    ensure!(args.short_records < args.records, "--short-records must be less than --records ({}), or 0", args.records);
     fs::create_dir_all(&args.out)?;
     writeln!(out, "starting three nodes of Kafka {}", args.kafka)?;
     let mut cluster = BenchCluster::up(&args.kafka).await?;
@@ -93,19 +110,15 @@ pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Resu
     for round in 1..=args.rounds {
         for setting in &args.settings {
             for (place, subject) in order(&args.subjects, round).into_iter().enumerate() {
-                let topic = cluster.fresh_topic().await?;
-                let job = Job {
-                    cluster: &cluster,
-                    topic: topic.as_str(),
-                    records: args.records,
-                    record_bytes: args.record_bytes,
-                    setting: *setting,
+                let short = match args.short_records {
+                    0 => None,
+                    records => Some(measure(&mut cluster, args, *setting, subject, records).await?),
                 };
-                let row = Row::new(*setting, round, place, subject::measure(subject, job).await?);
+                let long = measure(&mut cluster, args, *setting, subject, args.records).await?;
+                let row = Row::new(*setting, round, place, long, short.as_ref());
                 show(&row, out)?;
                 rows.push(row);
                 write(&args.out.join(FILE), &rows)?;
-                cluster.delete_topic(topic).await?;
             }
         }
     }
@@ -118,11 +131,33 @@ pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Resu
     Ok(())
 }
 
-/// Each round begins with another subject.
+/// One run on a topic of its own.
+async fn measure(
+    cluster: &mut BenchCluster,
+    args: &PairedArgs,
+    setting: Setting,
+    subject: Subject,
+    records: u64,
+) -> anyhow::Result<Measured> {
+    let topic = cluster.fresh_topic().await?;
+    let job = Job { cluster, topic: topic.as_str(), records, record_bytes: args.record_bytes, setting };
+    let measured = subject::measure(subject, job).await?;
+    cluster.delete_topic(topic).await?;
+    Ok(measured)
+}
+
+/// Each round begins with another subject, and every other cycle of rounds goes backwards: of three subjects all six orders in six rounds, so
+/// that nobody always follows the same one.
 fn order(subjects: &[Subject], round: u32) -> Vec<Subject> {
     let mut order = subjects.to_vec();
+    let count = order.len().max(1);
+    let turn = round.saturating_sub(1) as usize;
+    let cycle = turn / count;
+    if cycle % 2 == 1 {
+        order.reverse();
+    }
     if !order.is_empty() {
-        order.rotate_left(round as usize % subjects.len());
+        order.rotate_left(turn % count);
     }
     order
 }
@@ -181,7 +216,7 @@ mod tests {
     fn row(round: u32, subject: Subject, records_per_second: f64) -> Row {
         let measured =
             Measured { subject: subject.name().to_owned(), records: 1_000, seconds: 1_000.0 / records_per_second, ..Measured::default() };
-        Row::new(Setting::Same, round, 0, measured)
+        Row::new(Setting::Same, round, 0, measured, None)
     }
 
     #[test]
@@ -199,8 +234,22 @@ mod tests {
     }
 
     #[test]
-    fn each_round_begins_with_another_subject() {
-        let first: Vec<Subject> = (1..=3).map(|round| order(&Subject::ALL, round)[0]).collect();
-        assert_eq!(first, [Subject::Librdkafka, Subject::Java, Subject::Native]);
+    fn six_rounds_have_all_six_orders_and_three_begin_with_each() {
+        for first in 1..=6 {
+            let orders: std::collections::BTreeSet<_> = (first..first + 6).map(|round| order(&Subject::ALL, round)).collect();
+            assert_eq!(orders.len(), 6);
+        }
+        let begin: std::collections::BTreeSet<_> = (1..=3).map(|round| order(&Subject::ALL, round)[0]).collect();
+        assert_eq!(begin.len(), 3);
+        assert_eq!([order(&[], 1), order(&[Subject::Java], 2)], [vec![], vec![Subject::Java]]);
+    }
+
+    #[test]
+    fn a_further_record_costs_what_a_longer_run_needs_more() {
+        let run = |records, cpu_seconds| Measured { records, cpu_seconds, seconds: 1.0, ..Measured::default() };
+        let further = |long, short: &Measured| Row::new(Setting::Same, 1, 0, long, Some(short)).further_cpu_seconds_per_million;
+        assert_eq!(further(run(2_000_000, Some(8.0)), &run(500_000, Some(5.0))), Some(2.0));
+        assert_eq!(further(run(2_000_000, None), &run(500_000, Some(5.0))), None);
+        assert_eq!(further(run(5, Some(1.0)), &run(5, Some(1.0))), None);
     }
 }

@@ -62,12 +62,40 @@ impl Setting {
         }
     }
 
-    /// Properties, whose names all three share. The batch size is librdkafka's default.
-    pub(crate) fn properties(self) -> &'static [(&'static str, &'static str)] {
+    /// Properties of all three, by names that they share. The batch size is librdkafka's default.
+    pub(crate) fn shared_properties(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Same => &[("acks", "all"), ("linger.ms", "5"), ("batch.size", "1000000"), ("enable.idempotence", "false")],
+            Self::Same => &[
+                ("acks", "all"),
+                ("linger.ms", "5"),
+                ("batch.size", "1000000"),
+                ("enable.idempotence", "false"),
+                ("max.in.flight.requests.per.connection", "5"),
+            ],
             Self::Defaults => &[],
         }
+    }
+
+    /// Properties that say the same in each one's own words: 64 MiB for records that wait, and the operating system's own socket buffers, which
+    /// are librdkafka's default.
+    pub(crate) fn own_properties(self, subject: Subject) -> &'static [(&'static str, &'static str)] {
+        match (self, subject) {
+            (Self::Same, Subject::Native | Subject::Java) => {
+                &[("buffer.memory", "67108864"), ("send.buffer.bytes", "-1"), ("receive.buffer.bytes", "-1")]
+            }
+            (Self::Same, Subject::Librdkafka) => &[
+                ("queue.buffering.max.kbytes", "65536"),
+                ("queue.buffering.max.messages", "0"),
+                ("socket.send.buffer.bytes", "0"),
+                ("socket.receive.buffer.bytes", "0"),
+            ],
+            (Self::Defaults, _) => &[],
+        }
+    }
+
+    /// All that a subject is given.
+    pub(crate) fn properties(self, subject: Subject) -> impl Iterator<Item = String> {
+        self.shared_properties().iter().chain(self.own_properties(subject)).map(|(name, value)| format!("{name}={value}"))
     }
 }
 
@@ -99,10 +127,26 @@ async fn run_myself(subject: Subject, job: Job<'_>) -> anyhow::Result<Measured> 
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(subject.name()).args(["--bootstrap", &job.cluster.bootstrap(), "--topic", job.topic]);
     command.args(["--records", &job.records.to_string(), "--record-bytes", &job.record_bytes.to_string()]);
-    for (name, value) in job.setting.properties() {
-        command.args(["--set", &format!("{name}={value}")]);
+    for property in job.setting.properties(subject) {
+        command.args(["--set", &property]);
     }
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true).output().await?;
     ensure!(output.status.success(), "{} ended with {}", subject.name(), output.status);
     serde_json::from_slice(&output.stdout).with_context(|| format!("{} did not print its figures", subject.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use kafka_chaos::kafka::core::config::ProducerConfig;
+
+    use super::*;
+
+    #[test]
+    fn ours_takes_every_property_that_it_is_given() {
+        for setting in [Setting::Same, Setting::Defaults] {
+            let split = |text: String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let properties = setting.properties(Subject::Native).filter_map(split).collect();
+            ProducerConfig::from_properties(&properties).unwrap();
+        }
+    }
 }

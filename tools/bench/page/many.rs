@@ -32,7 +32,9 @@ pub(super) fn section(folder: &Path, about: &About) -> anyhow::Result<Section> {
             "records lost",
         ];
         text.push_str(&table(&columns, &measured.iter().map(cells).collect::<Vec<_>>()));
-        text.push_str("KiB each: resident memory above the run with one producer, by each producer more.\n\n");
+        text.push_str(
+            "KiB each: resident memory above the run with one producer (of its own engine, or else of ours), by each producer more.\n\n",
+        );
     }
     let of_ours =
         |figure: fn(&Row) -> Option<f64>| measured.iter().find(|row| row.engine == "native" && row.producers == PRODUCERS).and_then(figure);

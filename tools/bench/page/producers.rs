@@ -19,6 +19,7 @@ type Figure = fn(&Row) -> Option<f64>;
 
 const RATE: Figure = |row| Some(row.records_per_second);
 const CPU: Figure = |row| row.cpu_seconds_per_million;
+const FURTHER_CPU: Figure = |row| row.further_cpu_seconds_per_million;
 
 /// The section, with its picture beside it.
 pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
@@ -30,8 +31,11 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
     }
     fs::write(folder.join(PICTURE), picture(&measured))?;
     let (records, rounds) = (measured[0].records, measured.iter().map(|row| row.round).max().unwrap_or(0));
+    let short = measured[0].short_records.map_or_else(|| "unknown".to_owned(), |records| records.to_string());
     text.push_str(&format!(
-        "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas.\n\n![Records per second and CPU time of three \
+        "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas. CPU is the whole process's, and so Java's has the start \
+         of the JVM and its compiler in it; *further* is what a run needs more than one of {short} records, by a record more: the start is not \
+         in it, but a compiler that is still at work is.\n\n![Records per second and CPU time of three \
          producers]({PICTURE})\n\n"
     ));
     for setting in [Setting::Same, Setting::Defaults] {
@@ -41,11 +45,10 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
 }
 
 fn of_setting(measured: &[Row], setting: Setting) -> String {
-    let properties: Vec<_> = setting.properties().iter().map(|(name, value)| format!("`{name}={value}`")).collect();
-    let with = if properties.is_empty() { "each one's own defaults".to_owned() } else { properties.join(", ") };
-    let figures: [(&str, Figure); 6] = [
+    let figures: [(&str, Figure); 7] = [
         ("records/s", RATE),
         ("CPU s per million", CPU),
+        ("per further million", FURTHER_CPU),
         ("peak memory MiB", |row| row.memory_bytes_max.map(|bytes| bytes as f64 / MIB)),
         ("threads", |row| row.threads.map(|threads| threads as f64)),
         ("latency p50 ms", |row| row.latency_p50_us.map(|us| us as f64 / 1e3)),
@@ -59,14 +62,26 @@ fn of_setting(measured: &[Row], setting: Setting) -> String {
     };
     let mut columns = vec![""];
     columns.extend(figures.iter().map(|(name, _)| *name));
-    let mut text = format!("With {with}:\n\n");
+    let mut text = format!("With {}:\n\n", with(setting));
     text.push_str(&table(&columns, &Subject::ALL.map(of_subject)));
     let of_other = |other: Subject| {
         let ratio = |figure| ranged(ratios(measured, setting, other, figure), three_digits);
-        vec![format!("chaos / {}", other.title()), ratio(RATE), ratio(CPU)]
+        vec![format!("chaos / {}", other.title()), ratio(RATE), ratio(CPU), ratio(FURTHER_CPU)]
     };
-    text.push_str(&table(&["ratio, round by round", "records/s", "CPU per record"], &OTHERS.map(of_other)));
+    text.push_str(&table(&["ratio, round by round", "records/s", "CPU per record", "per further record"], &OTHERS.map(of_other)));
     text
+}
+
+/// The setting in words.
+fn with(setting: Setting) -> String {
+    let text =
+        |properties: &[(&str, &str)]| properties.iter().map(|(name, value)| format!("`{name}={value}`")).collect::<Vec<_>>().join(", ");
+    let shared = text(setting.shared_properties());
+    if shared.is_empty() {
+        return "each one's own defaults".to_owned();
+    }
+    let [ours, theirs] = [Subject::Native, Subject::Librdkafka].map(|subject| text(setting.own_properties(subject)));
+    format!("{shared}; chaos and Java {ours}; librdkafka {theirs}")
 }
 
 fn spread(measured: &[Row], setting: Setting, subject: Subject, figure: Figure) -> Option<Spread> {
@@ -80,6 +95,7 @@ fn bars(measured: &[Row]) -> Vec<Bar> {
         bar("CPU per record, of librdkafka's", Limit::AtMost(0.7), ratio(Subject::Librdkafka, CPU)),
         bar("records/s, of librdkafka's", Limit::AtLeast(1.0), ratio(Subject::Librdkafka, RATE)),
         bar("CPU per record, of Java's", Limit::AtMost(0.1), ratio(Subject::Java, CPU)),
+        bar("CPU per further record, of Java's", Limit::AtMost(0.1), ratio(Subject::Java, FURTHER_CPU)),
     ]
 }
 
