@@ -348,8 +348,13 @@ impl Accumulator {
 
     /// The queue of a batch's partition.
     pub(super) fn queue_of(&mut self, batch: &Batch) -> (Slot, &mut Queue) {
-        let slot = self.slot_of(&batch.topic);
-        ((slot, batch.partition), self.topics[slot].partitions.entry(batch.partition).or_default())
+        self.queue_in(&batch.topic, batch.partition)
+    }
+
+    /// The queue of a partition.
+    pub(super) fn queue_in(&mut self, topic: &TopicName, partition: PartitionIndex) -> (Slot, &mut Queue) {
+        let slot = self.slot_of(topic);
+        ((slot, partition), self.topics[slot].partitions.entry(partition).or_default())
     }
 
     /// The queue at a position.

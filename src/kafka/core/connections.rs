@@ -138,6 +138,11 @@ impl<K> Connections<K> {
         self.nodes.iter().map(|(node, connection)| (*node, connection))
     }
 
+    /// All requests that wait for their answers.
+    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = &mut InFlightRequest<K>> {
+        self.nodes.values_mut().flat_map(|connection| &mut connection.in_flight)
+    }
+
     /// Whether a request can be handed over now.
     #[must_use]
     pub fn can_send(&self, node: BrokerId, now: Moment) -> bool {

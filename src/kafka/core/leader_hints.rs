@@ -9,8 +9,7 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, HostPort, LeaderEpoch, TopicPartition};
-use crate::kafka::core::batch::Batch;
+use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 use crate::kafka::core::client::ProducerCore;
 use crate::kafka::core::metadata::MetadataMachine;
 use crate::kafka::metadata::Snapshot;
@@ -29,12 +28,17 @@ impl LeaderHints {
         Self { endpoints, leaders: Vec::new() }
     }
 
-    /// Keeps what the answer says of a batch's partition, if its error is one that a change of leader explains.
-    pub(super) fn collect(&mut self, batch: &Batch, error: Option<ErrorCode>, leader: Option<(BrokerId, LeaderEpoch)>) {
+    /// Keeps what the answer says of a partition, if its error is one that a change of leader explains.
+    pub(super) fn collect(
+        &mut self,
+        (topic, partition): (&TopicName, PartitionIndex),
+        error: Option<ErrorCode>,
+        leader: Option<(BrokerId, LeaderEpoch)>,
+    ) {
         if let Some(ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) = error
             && let Some((leader, epoch)) = leader
         {
-            self.leaders.push((TopicPartition { topic: batch.topic.clone(), partition: batch.partition }, leader, epoch));
+            self.leaders.push((TopicPartition { topic: topic.clone(), partition }, leader, epoch));
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod compression_ratio;
 pub mod config;
 pub mod connections;
 pub mod failure;
+mod in_flight;
 pub mod interest;
 mod leader_hints;
 pub mod memory;

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use crate::ids::ProducerIdAndEpoch;
 use crate::kafka::core::accumulator::{Accumulator, Slot};
 use crate::kafka::core::batch::Batch;
-use crate::kafka::core::sequences::{Resolution, Sequences};
+use crate::kafka::core::in_flight::GivenUp;
+use crate::kafka::core::sequences::{Resolution, SentNumber, Sequences};
 use crate::kafka::wire::error::ErrorCode;
 
 /// Partitions whose sequences are in doubt.
@@ -39,15 +40,24 @@ impl Accumulator {
     }
 
     /// A batch has expired. If it had come back before, or is a part of one that had, a broker may hold its number or not: what was sent behind
-    /// it will tell.
-    pub fn sequence_expired(&mut self, batch: &Batch) {
-        let Some(ticket) = batch.ticket else { return };
+    /// it will tell. Returns what an answer to it may still acknowledge.
+    pub(super) fn sequence_expired(&mut self, batch: &Batch) -> Option<SentNumber> {
+        let ticket = batch.ticket?;
         let (slot, queue) = self.queue_of(batch);
+        let number = queue.sequences.sent_number(ticket);
         if batch.attempts > 0 || batch.is_part {
             queue.sequences.lost(ticket);
             self.unsettled.unresolved.insert(slot);
         } else {
             queue.sequences.failed(ticket);
+        }
+        number
+    }
+
+    /// A batch that was given up on the wire is in the log.
+    pub(super) fn sequence_acked_late(&mut self, given_up: &GivenUp) {
+        if let Some(number) = given_up.number {
+            self.queue_in(&given_up.topic, given_up.partition).1.sequences.acked_late(number);
         }
     }
 

@@ -8,17 +8,19 @@ use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, TopicId, TopicPartition};
+use crate::ids::{BrokerId, TopicPartition};
 use crate::kafka::core::accumulator::Urgency;
 use crate::kafka::core::batch::Batch;
 use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::config::Acks;
+use crate::kafka::core::connections::Connections;
 use crate::kafka::core::failure::{batch_error, expired, not_authorized};
+use crate::kafka::core::in_flight::{GivenUp, InFlightBatches, Sent};
 use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
-use crate::kafka::wire::messages::{ProducePartition, decode_produce};
+use crate::kafka::wire::messages::decode_produce;
 use crate::kafka::wire::produce_request::{ProduceBatch, encode_produce};
 use crate::kafka::wire::versions::BrokerVersions;
 
@@ -39,10 +41,6 @@ impl Reply {
         Self { error: Some(code), message: Some(message), base_offset: -1, log_start_offset: None }
     }
 }
-
-/// The batches of a Produce request that waits for its answer; a batch that expires meanwhile is taken out.
-#[derive(Debug)]
-pub(super) struct InFlightBatches(Vec<(Option<TopicId>, Option<Batch>)>);
 
 /// Before this version brokers held their answers back themselves (KIP-219).
 const FIRST_PRODUCE_VERSION_THAT_THROTTLES: i16 = 6;
@@ -122,7 +120,7 @@ impl ProducerCore {
                 self.output.events.push((now, ClientEvent::RouteChanged { partition, from, to: node }));
             }
         }
-        let batches = InFlightBatches(topic_ids.into_iter().zip(batches.into_iter().map(Some)).collect());
+        let batches = InFlightBatches::new(topic_ids.into_iter().zip(batches));
         self.hand_over(node, correlation_id, frame, Request::Produce { version, batches }, now);
     }
 
@@ -153,15 +151,15 @@ impl ProducerCore {
         }
         let mut hints = LeaderHints::new(answer.endpoints);
         for partition in answer.partitions {
-            if let Some(batch) = batches.take(&partition) {
-                hints.collect(&batch, partition.error, partition.leader);
+            if let Some(sent) = batches.take(&partition) {
+                hints.collect(sent.at(), partition.error, partition.leader);
                 let (error, message, base_offset) = (partition.error, partition.message, partition.base_offset);
                 let reply = Reply { error, message, base_offset, log_start_offset: partition.log_start_offset };
-                self.complete(node, batch, reply, now);
+                self.complete(node, sent, reply, now);
             }
         }
-        for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.complete(node, batch, Reply::error(ErrorCode::UNKNOWN_SERVER_ERROR, "not in the response".to_owned()), now);
+        for sent in batches.into_rest() {
+            self.complete(node, sent, Reply::error(ErrorCode::UNKNOWN_SERVER_ERROR, "not in the response".to_owned()), now);
         }
         self.take_leader_hints(node, &hints, now);
     }
@@ -176,9 +174,8 @@ impl ProducerCore {
             return;
         }
         let Some(Request::Produce { batches, .. }) = connection.in_flight.pop_back().map(|request| request.kind) else { return };
-        for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.accumulator.unmute(&batch.topic, batch.partition);
-            self.finish(batch, Outcome::Ok { base_offset: -1 }, now);
+        for sent in batches.into_rest() {
+            self.complete(node, sent, Reply { error: None, message: None, base_offset: -1, log_start_offset: None }, now);
         }
     }
 
@@ -188,13 +185,18 @@ impl ProducerCore {
             DisconnectCause::RequestTimeout => (ErrorCode::REQUEST_TIMED_OUT, format!("Disconnected from node {node} due to timeout")),
             _ => (ErrorCode::NETWORK_EXCEPTION, format!("Disconnected from node {node}")),
         };
-        for batch in batches.0.into_iter().filter_map(|(_, batch)| batch) {
-            self.complete(node, batch, Reply::error(code, text.clone()), now);
+        for sent in batches.into_rest() {
+            self.complete(node, sent, Reply::error(code, text.clone()), now);
         }
     }
 
-    fn complete(&mut self, node: BrokerId, batch: Batch, reply: Reply, now: Moment) {
-        self.accumulator.unmute(&batch.topic, batch.partition);
+    fn complete(&mut self, node: BrokerId, sent: Sent, reply: Reply, now: Moment) {
+        let (topic, partition) = sent.at();
+        self.accumulator.unmute(topic, partition);
+        let batch = match sent {
+            Sent::Waiting(batch) => *batch,
+            Sent::GivenUp(given_up) => return self.complete_late(&given_up, reply.error, now),
+        };
         let base_offset = match reply.error {
             None => reply.base_offset,
             // The number was taken before, by this very batch: it is in the log, at an offset that the broker has forgotten.
@@ -203,6 +205,15 @@ impl ProducerCore {
         };
         self.accumulator.sequence_acked(&batch);
         self.finish(batch, Outcome::Ok { base_offset }, now);
+    }
+
+    /// What came back for a batch that was given up before: its records have their outcome, but the partition learns from it.
+    fn complete_late(&mut self, given_up: &GivenUp, error: Option<ErrorCode>, now: Moment) {
+        match error {
+            None | Some(ErrorCode::DUPLICATE_SEQUENCE_NUMBER) => self.accumulator.sequence_acked_late(given_up),
+            Some(code) if code.invalidates_metadata() => self.request_update(UpdateReason::ProduceError(code), now),
+            Some(_) => {}
+        }
     }
 
     fn complete_badly(&mut self, node: BrokerId, mut batch: Batch, code: ErrorCode, reply: Reply, now: Moment) {
@@ -264,22 +275,15 @@ impl ProducerCore {
         }
         let timeout = self.config.delivery_timeout;
         let mut overdue = self.accumulator.take_expired(now, timeout);
-        let nodes: Vec<BrokerId> = self.connections.iter().map(|(node, _)| node).collect();
-        for node in nodes {
-            let Some(connection) = self.connections.get_mut(node) else { continue };
-            for request in &mut connection.in_flight {
-                let Request::Produce { batches, .. } = &mut request.kind else { continue };
-                for (_, slot) in &mut batches.0 {
-                    if let Some(mut batch) = slot.take_if(|batch| batch.is_expired(now, timeout)) {
-                        batch.may_be_written = true;
-                        overdue.push(batch);
-                    }
-                }
-            }
+        for batch in &overdue {
+            self.accumulator.sequence_expired(batch);
         }
+        let accumulator = &mut self.accumulator;
+        for batches in produces_in_flight(&mut self.connections) {
+            overdue.extend(batches.give_up(|batch| batch.is_expired(now, timeout), |batch| accumulator.sequence_expired(batch)));
+        }
+        // Partitions stay muted: what is on the wire is still to be answered.
         for batch in overdue {
-            self.accumulator.unmute(&batch.topic, batch.partition);
-            self.accumulator.sequence_expired(&batch);
             let failure = expired(&batch, now);
             self.fail(batch, &failure, now);
         }
@@ -297,7 +301,7 @@ impl ProducerCore {
                 Request::Produce { batches, .. } => Some(batches),
                 _ => None,
             })
-            .flat_map(|batches| batches.0.iter().filter_map(|(_, batch)| batch.as_ref()))
+            .flat_map(InFlightBatches::waiting)
     }
 
     /// Whether no record waits for its outcome.
@@ -310,16 +314,8 @@ impl ProducerCore {
     pub(super) fn fail_everything(&mut self, failure: &Failure, now: Moment) {
         self.accumulator.forget_sequences();
         let mut left = self.accumulator.take_all();
-        let nodes: Vec<BrokerId> = self.connections.iter().map(|(node, _)| node).collect();
-        for node in nodes {
-            let Some(connection) = self.connections.get_mut(node) else { continue };
-            for request in &mut connection.in_flight {
-                let Request::Produce { batches, .. } = &mut request.kind else { continue };
-                for mut batch in batches.0.iter_mut().filter_map(|(_, slot)| slot.take()) {
-                    batch.may_be_written = true;
-                    left.push(batch);
-                }
-            }
+        for batches in produces_in_flight(&mut self.connections) {
+            left.extend(batches.give_up(|_| true, |_| None));
         }
         for batch in left {
             self.fail(batch, failure, now);
@@ -328,17 +324,12 @@ impl ProducerCore {
     }
 }
 
-impl InFlightBatches {
-    /// Takes the batch that an answer speaks of: by topic id where it has one, else by name.
-    fn take(&mut self, answer: &ProducePartition) -> Option<Batch> {
-        let (_, slot) = self.0.iter_mut().find(|(topic_id, batch)| {
-            batch.as_ref().is_some_and(|batch| {
-                batch.partition == answer.partition
-                    && if answer.topic.is_empty() { *topic_id == answer.topic_id } else { batch.topic.as_str() == answer.topic }
-            })
-        })?;
-        slot.take()
-    }
+/// All Produce requests that wait for their answers.
+fn produces_in_flight(connections: &mut Connections<Request>) -> impl Iterator<Item = &mut InFlightBatches> {
+    connections.in_flight_mut().filter_map(|request| match &mut request.kind {
+        Request::Produce { batches, .. } => Some(batches),
+        _ => None,
+    })
 }
 
 /// Whether this code means that no broker will take anything of this producer any more: its fatal state in Java.

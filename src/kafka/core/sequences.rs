@@ -38,6 +38,13 @@ struct Numbered {
     is_renumbered: bool,
 }
 
+/// The number that a batch on the wire goes under, kept when the batch is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentNumber {
+    producer: ProducerIdAndEpoch,
+    last: i32,
+}
+
 /// Where a partition with an unresolved batch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
@@ -60,6 +67,12 @@ fn is_later(one: i32, other: i32) -> bool {
     const HALF: i32 = 1 << 30;
     let distance = one.wrapping_sub(other) & i32::MAX;
     (1..HALF).contains(&distance)
+}
+
+impl Numbered {
+    fn last(&self) -> i32 {
+        advanced(self.base, self.records - 1)
+    }
 }
 
 impl Sequences {
@@ -112,10 +125,28 @@ impl Sequences {
 
     /// The batch is in the log.
     pub fn acked(&mut self, ticket: Ticket) {
-        let Some(numbered) = self.forget(ticket) else { return };
-        let last = advanced(numbered.base, numbered.records - 1);
+        if let Some(numbered) = self.forget(ticket) {
+            self.raise_acked(numbered.last());
+        }
+    }
+
+    fn raise_acked(&mut self, last: i32) {
         if self.last_acked.is_none_or(|acked| is_later(last, acked)) {
             self.last_acked = Some(last);
+        }
+    }
+
+    /// The number that a batch in flight was sent under; `None` if it was numbered anew since.
+    #[must_use]
+    pub fn sent_number(&self, ticket: Ticket) -> Option<SentNumber> {
+        let numbered = self.in_flight.iter().find(|numbered| numbered.ticket == ticket && !numbered.is_renumbered)?;
+        self.producer.map(|producer| SentNumber { producer, last: numbered.last() })
+    }
+
+    /// A batch that has no ticket any more is in the log: what follows it is in order, unless the sequence began anew meanwhile.
+    pub fn acked_late(&mut self, number: SentNumber) {
+        if self.producer == Some(number.producer) {
+            self.raise_acked(number.last);
         }
     }
 

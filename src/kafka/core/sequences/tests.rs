@@ -45,6 +45,20 @@ fn a_late_answer_does_not_lower_what_is_acknowledged() {
 }
 
 #[test]
+fn what_was_given_up_may_be_acknowledged_later_but_not_under_another_number() {
+    let (mut sequences, [first, second, third]) = three();
+    let number = sequences.sent_number(first).unwrap();
+    sequences.failed(first);
+    assert!(!sequences.out_of_order_is_a_gap(second), "the first may be missing");
+    sequences.acked_late(number);
+    assert!(sequences.out_of_order_is_a_gap(second), "it is not");
+    sequences.restart(SECOND);
+    assert_eq!(sequences.sent_number(third), None, "what is on the wire has its old number");
+    sequences.acked_late(number);
+    assert_eq!(sequences.last_acked, None);
+}
+
+#[test]
 fn only_the_lowest_in_flight_is_sent_again() {
     let (mut sequences, [first, second, _]) = three();
     assert!(!sequences.blocks(Some(first), FIRST));

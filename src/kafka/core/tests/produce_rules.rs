@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::lab::{Lab, answer, ms, partition, topic_answer};
+use super::lab::{Lab, Written, answer, ms, partition, topic_answer};
 use crate::ids::BrokerId;
 use crate::kafka::event::{ClientEvent, DisconnectCause, MetadataOutcome, Outcome, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
@@ -107,6 +107,81 @@ fn a_batch_that_was_sent_and_expires_is_indeterminate() {
     lab.run_silent(ms(5_001));
     let outcomes = lab.take_outcomes();
     assert!(matches!(&outcomes[..], [(1, Outcome::Indeterminate(failure))] if failure.kind == "TimeoutException"), "{outcomes:?}");
+}
+
+/// A lab in which record 1 of partition 0 has expired, while its request is still on the wire to node 1.
+fn expired_on_the_wire(in_flight_max: &str) -> (Lab, Written) {
+    let mut lab = Lab::settled(&[
+        ("linger.ms", "0"),
+        ("request.timeout.ms", "3000"),
+        ("delivery.timeout.ms", "3000"),
+        ("max.in.flight.requests.per.connection", in_flight_max),
+    ]);
+    lab.dead = vec![BrokerId(1)];
+    lab.cut(1);
+    lab.append(0, 1);
+    for _ in 0..1_000 {
+        lab.run_silent(ms(1));
+        lab.take_written(3).iter().for_each(|metadata| lab.answer_well(metadata));
+    }
+    lab.dead.clear();
+    let mut written = Vec::new();
+    while lab.outcomes.is_empty() {
+        lab.run_silent(ms(1));
+        lab.take_written(3).iter().for_each(|metadata| lab.answer_well(metadata));
+        written.extend(lab.take_written(0));
+    }
+    assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Indeterminate(_))]));
+    assert_eq!(written.len(), 1);
+    lab.events.clear();
+    (lab, written.remove(0))
+}
+
+#[test]
+fn the_answer_for_an_expired_batch_still_tells_of_its_partition() {
+    for (code, expected) in [(6, 1), (0, 0), (87, 0)] {
+        let (mut lab, written) = expired_on_the_wire("5");
+        lab.answer_produce(&written, code);
+        lab.run_silent(ms(2));
+        assert_eq!(metadata_reasons(&lab).len(), expected, "{code}: {:?}", metadata_reasons(&lab));
+        assert!(lab.take_outcomes().is_empty(), "{code}: no second outcome");
+    }
+}
+
+#[test]
+fn an_expired_batch_keeps_its_partition_muted_until_its_request_is_answered_or_cut_off() {
+    for is_cut in [false, true] {
+        let (mut lab, written) = expired_on_the_wire("1");
+        // Another node leads the partition: its connection has room.
+        lab.cluster = answer(2, vec![topic_answer("orders", 7, vec![partition(0, 2, 6), partition(1, 2, 5)])]);
+        lab.core.request_topic(&super::lab::topic("orders"), lab.now);
+        lab.run(ms(50));
+        assert!(lab.append(0, 2));
+        lab.run(ms(200));
+        assert!(lab.take_outcomes().is_empty(), "its order is at stake");
+        if is_cut {
+            lab.cut(1);
+        } else {
+            lab.answer_well(&written);
+        }
+        lab.run(ms(50));
+        assert!(matches!(&lab.take_outcomes()[..], [(2, Outcome::Ok { .. })]));
+    }
+}
+
+#[test]
+fn what_fails_with_everything_else_mutes_its_partition_no_longer_than_its_request() {
+    let mut lab = Lab::settled(&[("linger.ms", "0"), ("max.in.flight.requests.per.connection", "1")]);
+    lab.append(0, 1);
+    lab.run_silent(ms(1));
+    let written = lab.take_written(0);
+    lab.core.fail_everything(&crate::kafka::core::failure::forced_close(), lab.now);
+    lab.append(0, 2);
+    lab.run(ms(20));
+    assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Indeterminate(_))]));
+    lab.answer_well(&written[0]);
+    lab.run(ms(20));
+    assert!(matches!(&lab.take_outcomes()[..], [(2, Outcome::Ok { .. })]));
 }
 
 /// What a record is told that came back once with `code` and `base_offset`, and then expires in its queue.

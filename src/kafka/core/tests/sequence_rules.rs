@@ -231,6 +231,31 @@ fn a_retried_batch_that_expires_leaves_its_number_in_doubt_until_what_follows_te
 }
 
 #[test]
+fn a_late_acknowledgement_of_an_expired_batch_tells_a_gap_behind_it() {
+    let timeouts = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
+    for (code, expected) in [(0, vec![1]), (87, vec![])] {
+        let mut lab = Lab::settled(&timeouts);
+        // Given up by its own time, and not by its request's: that one left later.
+        lab.dead = vec![BrokerId(1)];
+        lab.cut(1);
+        lab.append(0, 1);
+        lab.run_silent(ms(1_000));
+        lab.dead.clear();
+        let lost = next_written(&mut lab).remove(0);
+        let behind = sent(&mut lab, 0, 2);
+        while lab.outcomes.is_empty() {
+            lab.run_silent(ms(1));
+            lab.take_written(3).iter().for_each(|metadata| lab.answer_well(metadata));
+        }
+        assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Indeterminate(_))]));
+        lab.answer_produce(&lost, code);
+        lab.answer_produce(&behind, 45);
+        lab.step();
+        assert_eq!(bumps(&lab), expected, "the first was answered with {code}");
+    }
+}
+
+#[test]
 fn a_retried_batch_that_expires_with_nothing_behind_it_raises_the_epoch() {
     let timeouts = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let mut lab = Lab::settled(&timeouts);
