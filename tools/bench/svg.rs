@@ -11,8 +11,12 @@ const BAR_HEIGHT: f64 = 16.0;
 const STEP: f64 = 24.0;
 const TITLE_HEIGHT: f64 = 34.0;
 const GAP: f64 = 14.0;
+/// The strokes at the ends of a range.
+const CAP_HEIGHT: f64 = 8.0;
 /// A grey with a contrast of 4 or more to white and to black alike.
 const TEXT: &str = "#7d8590";
+/// Of a range where it lies on its bar: dark enough for both colours of bars.
+const ON_BAR: &str = "#1f2328";
 
 /// Some bars under one title.
 #[derive(Clone, Debug)]
@@ -67,7 +71,13 @@ fn draw_bar(svg: &mut String, bar: &Bar, top: f64, scaled: impl Fn(f64) -> f64) 
         r#"<rect x="{LABEL_WIDTH}" y="{top:.1}" width="{:.1}" height="{BAR_HEIGHT}" rx="2" fill="{colour}"/>"#,
         end - LABEL_WIDTH
     );
-    let _ = writeln!(svg, r#"<path d="M{min:.1} {middle:.1}H{max:.1}" stroke="{TEXT}" stroke-width="2"/>"#);
+    let (from, to) = (middle - CAP_HEIGHT / 2.0, middle + CAP_HEIGHT / 2.0);
+    for (start, stop, cap, colour) in [(min, end, min, ON_BAR), (end, max, max, TEXT)] {
+        let _ = writeln!(
+            svg,
+            r#"<path d="M{start:.1} {middle:.1}H{stop:.1}M{cap:.1} {from:.1}V{to:.1}" stroke="{colour}" stroke-width="1.5" fill="none"/>"#
+        );
+    }
     let _ = writeln!(svg, r#"<text x="{:.1}" y="{text_y:.1}">{}</text>"#, max.max(end) + 8.0, escaped(&bar.text));
 }
 
@@ -84,4 +94,26 @@ fn scaled(panel: &Panel, value: f64) -> f64 {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_dark_on_its_bar_and_grey_beside_it() {
+        let spread = Spread { min: 5.0, median: 10.0, max: 20.0, count: 3 };
+        let bar = Bar { label: "a < b".to_owned(), spread, text: "10".to_owned(), is_ours: true };
+        let svg = draw("one \"bar\"", &[Panel { title: "P".to_owned(), bars: vec![bar], is_logarithmic: false }]);
+        let room = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
+        let [min, median, max] = [0.25, 0.5, 1.0].map(|part| LABEL_WIDTH + room * part);
+        for line in [
+            format!(r#"<path d="M{min:.1} 42.0H{median:.1}M{min:.1} 38.0V46.0" stroke="{ON_BAR}""#),
+            format!(r#"<path d="M{median:.1} 42.0H{max:.1}M{max:.1} 38.0V46.0" stroke="{TEXT}""#),
+            "a &lt; b".to_owned(),
+            "one &quot;bar&quot;".to_owned(),
+        ] {
+            assert!(svg.contains(&line), "{line}:\n{svg}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::page::bars::{Bar, Limit};
-use crate::page::{Section, ranged, rows, table, three_digits};
+use crate::page::{Section, ranged, rows, table, thousands, three_digits};
 use crate::paired::{FILE, Row, ratios};
 use crate::stats::Spread;
 use crate::subject::{Setting, Subject};
@@ -30,8 +30,8 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
         return Ok(Section { text, bars: bars(&measured) });
     }
     fs::write(folder.join(PICTURE), picture(&measured))?;
-    let (records, rounds) = (measured[0].records, measured.iter().map(|row| row.round).max().unwrap_or(0));
-    let short = measured[0].short_records.map_or_else(|| "unknown".to_owned(), |records| records.to_string());
+    let (records, rounds) = (thousands(measured[0].records as f64), measured.iter().map(|row| row.round).max().unwrap_or(0));
+    let short = measured[0].short_records.map_or_else(|| "unknown".to_owned(), |records| thousands(records as f64));
     text.push_str(&format!(
         "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas. CPU is the whole process's, and so Java's has the start \
          of the JVM and its compiler in it; *further* is what a run needs more than one of {short} records, by a record more: the start is not \

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::page::bars::{Bar, Limit};
 use crate::page::micro::time;
-use crate::page::{Section, rows, table, three_digits};
+use crate::page::{Section, rows, table, thousands, three_digits};
 use crate::stats::Spread;
 use crate::svg;
 
@@ -47,8 +47,8 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
     text.push_str(&format!(
         "CPU time per read and wall time per read, {} partitions, {} swaps/s; one undisturbed `arc-swap` load takes {}.\n\n![CPU time per \
          read]({PICTURE})\n\n",
-        SHOWN.0,
-        SHOWN.1,
+        thousands(f64::from(SHOWN.0)),
+        thousands(f64::from(SHOWN.1)),
         unit.map_or_else(|| "unknown".to_owned(), |unit| time(unit.median))
     ));
     text.push_str(&reads_table(&measured));
@@ -153,7 +153,11 @@ fn worst(
 
 fn picture(measured: &[Row]) -> String {
     let panel = |readers: usize| svg::Panel {
-        title: format!("CPU time per read, {readers} readers, {} swaps/s (logarithmic)", SHOWN.1),
+        title: format!(
+            "CPU time per read, {readers} reader{}, {} swaps/s (logarithmic)",
+            if readers == 1 { "" } else { "s" },
+            thousands(f64::from(SHOWN.1))
+        ),
         bars: ways(measured)
             .into_iter()
             .filter_map(|way| {
