@@ -103,16 +103,16 @@ pub fn no_idempotence(node: BrokerId) -> Failure {
     failure("UnsupportedVersionException", Some(ErrorCode::UNSUPPORTED_VERSION), text)
 }
 
-/// The client may not be given a producer id, or may not use it.
-#[must_use]
-pub fn not_authorized(code: ErrorCode) -> Failure {
-    failure(&exception_class(code), Some(code), "The producer is not authorized to do idempotent sends".to_owned())
-}
-
 /// A producer id was refused for good.
 #[must_use]
 pub fn producer_id_refused(code: ErrorCode) -> Failure {
-    failure("KafkaException", Some(code), format!("Unexpected error in InitProducerIdResponse; {code}"))
+    match code {
+        ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::PRODUCER_FENCED => exception(ErrorCode::PRODUCER_FENCED, None),
+        _ => {
+            let text = format!("Unexpected error in InitProducerIdResponse; {}", code.default_message());
+            failure("KafkaException", Some(code), text)
+        }
+    }
 }
 
 /// A batch's `delivery.timeout.ms` is over.
@@ -133,7 +133,7 @@ pub fn expired(batch: &Batch, now: Moment) -> Failure {
 #[must_use]
 pub fn invalid_topic(topic: &TopicName) -> Failure {
     let code = ErrorCode::INVALID_TOPIC_EXCEPTION;
-    failure(&exception_class(code), Some(code), topic.to_string())
+    failure(code.exception_class(), Some(code), topic.to_string())
 }
 
 /// A topic-level error that a `send` cannot outwait (17, 29).
@@ -143,36 +143,59 @@ pub fn topic_error(topic: &TopicName, code: ErrorCode) -> Failure {
         ErrorCode::TOPIC_AUTHORIZATION_FAILED => format!("Not authorized to access topics: [{topic}]"),
         _ => format!("Invalid topics: [{topic}]"),
     };
-    failure(&exception_class(code), Some(code), text)
+    failure(code.exception_class(), Some(code), text)
 }
 
-/// A batch came back with an error for good. `message`: the broker's words, where it had some.
+/// What Java's `Errors` makes of a code: the broker's words, where it had some, else the code's own.
 #[must_use]
-pub fn batch_error(node: BrokerId, code: ErrorCode, message: Option<String>) -> Failure {
-    let text = message.unwrap_or_else(|| format!("Node {node} answered {code}."));
-    failure(&exception_class(code), Some(code), text)
+pub fn exception(code: ErrorCode, message: Option<String>) -> Failure {
+    let text = message.unwrap_or_else(|| code.default_message().to_owned());
+    failure(code.exception_class(), Some(code), text)
 }
 
-/// The Java client's exception class for a code.
-fn exception_class(code: ErrorCode) -> String {
+/// A batch for this topic came back with an error for good. `message`: the broker's words, where it had some.
+#[must_use]
+pub fn batch_error(topic: &TopicName, code: ErrorCode, message: Option<String>) -> Failure {
     match code {
-        ErrorCode::UNKNOWN_SERVER_ERROR => "UnknownServerException".to_owned(),
-        ErrorCode::REQUEST_TIMED_OUT => "TimeoutException".to_owned(),
-        ErrorCode::MESSAGE_TOO_LARGE => "RecordTooLargeException".to_owned(),
-        ErrorCode::NETWORK_EXCEPTION => "NetworkException".to_owned(),
-        ErrorCode::INVALID_TOPIC_EXCEPTION => "InvalidTopicException".to_owned(),
-        ErrorCode::TOPIC_AUTHORIZATION_FAILED => "TopicAuthorizationException".to_owned(),
-        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => "OutOfOrderSequenceException".to_owned(),
-        _ => {
-            let words = code.name();
-            let camel: String = words
-                .split('_')
-                .map(|word| {
-                    let (first, rest) = word.split_at(word.len().min(1));
-                    format!("{first}{}", rest.to_lowercase())
-                })
-                .collect();
-            format!("{camel}Exception")
+        ErrorCode::TOPIC_AUTHORIZATION_FAILED => topic_error(topic, code),
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
+            exception(code, Some("The producer is not authorized to do idempotent sends".to_owned()))
+        }
+        _ => exception(code, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_fails_in_javas_words() {
+        let topic = TopicName::from("orders");
+        let rows = [
+            (6, Some("moved"), "NotLeaderOrFollowerException: moved"),
+            (7, None, "TimeoutException: The request timed out."),
+            (29, Some("no"), "TopicAuthorizationException: Not authorized to access topics: [orders]"),
+            (31, None, "ClusterAuthorizationException: The producer is not authorized to do idempotent sends"),
+            (35, None, "UnsupportedVersionException: The version of API is not supported."),
+            (56, None, "KafkaStorageException: Disk error when trying to access log file on the disk."),
+        ];
+        for (code, message, expected) in rows {
+            let failure = batch_error(&topic, ErrorCode(code), message.map(str::to_owned));
+            assert_eq!((format!("{}: {}", failure.kind, failure.text), failure.code), (expected.to_owned(), Some(ErrorCode(code))));
+        }
+    }
+
+    #[test]
+    fn an_id_is_refused_in_javas_words() {
+        let rows = [
+            (42, "KafkaException: Unexpected error in InitProducerIdResponse; ".to_owned() + ErrorCode(42).default_message()),
+            (47, "ProducerFencedException: ".to_owned() + ErrorCode::PRODUCER_FENCED.default_message()),
+            (90, "ProducerFencedException: ".to_owned() + ErrorCode::PRODUCER_FENCED.default_message()),
+        ];
+        for (code, expected) in rows {
+            let failure = producer_id_refused(ErrorCode(code));
+            assert_eq!(format!("{}: {}", failure.kind, failure.text), expected);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::kafka::core::batch::Batch;
 use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::config::Acks;
 use crate::kafka::core::connections::Connections;
-use crate::kafka::core::failure::{batch_error, expired, not_authorized};
+use crate::kafka::core::failure::{batch_error, expired};
 use crate::kafka::core::in_flight::{GivenUp, InFlightBatches, Sent};
 use crate::kafka::core::leader_hints::LeaderHints;
 use crate::kafka::core::output::Delivery;
@@ -91,7 +91,7 @@ impl ProducerCore {
         batches.sort_by(|one, other| one.topic.cmp(&other.topic));
         let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
         let Some(version) = versions.and_then(BrokerVersions::highest_common::<ProduceRequest>) else {
-            return self.refuse(node, batches, None, now);
+            return self.refuse(batches, None, now);
         };
         let correlation_id = self.correlation_id();
         let topic_ids: Vec<_> = batches.iter().map(|batch| self.machine.topic_id(&batch.topic)).collect();
@@ -110,7 +110,7 @@ impl ProducerCore {
         let timeout_ms = i32::try_from(self.config.request_timeout.as_millis()).unwrap_or(i32::MAX);
         let frame = match encode_produce(correlation_id, &self.client_id, version, self.config.acks.on_the_wire(), timeout_ms, &parts) {
             Ok(frame) => frame,
-            Err(error) => return self.refuse(node, batches, Some(&error.to_string()), now),
+            Err(error) => return self.refuse(batches, Some(&error.to_string()), now),
         };
         let records = batches.iter().map(|batch| batch.tags.len()).sum();
         self.tell(now, ClientEvent::ProduceSent { node, batches: batches.len(), records, request_bytes: frame.bytes() });
@@ -124,11 +124,11 @@ impl ProducerCore {
         self.hand_over(node, correlation_id, frame, Request::Produce { version, batches }, now);
     }
 
-    /// No request can carry these batches to this node.
-    fn refuse(&mut self, node: BrokerId, batches: Vec<Batch>, words: Option<&str>, now: Moment) {
+    /// No request can carry these batches to their node.
+    fn refuse(&mut self, batches: Vec<Batch>, words: Option<&str>, now: Moment) {
         for batch in batches {
             self.accumulator.unmute(&batch.topic, batch.partition);
-            self.give_up(node, batch, ErrorCode::UNSUPPORTED_VERSION, words.map(str::to_owned), now);
+            self.give_up(batch, ErrorCode::UNSUPPORTED_VERSION, words.map(str::to_owned), now);
         }
     }
 
@@ -230,7 +230,7 @@ impl ProducerCore {
         if retried {
             self.accumulator.reenqueue(batch, now);
         } else {
-            self.give_up(node, batch, code, reply.message, now);
+            self.give_up(batch, code, reply.message, now);
         }
         if code.invalidates_metadata() {
             self.request_update(UpdateReason::ProduceError(code), now);
@@ -244,11 +244,8 @@ impl ProducerCore {
 
     /// A batch fails for good. Its number may be missing in the log then, unless its attempts are used up: nobody knows in that case, and the
     /// batches behind it will tell.
-    fn give_up(&mut self, node: BrokerId, batch: Batch, code: ErrorCode, message: Option<String>, now: Moment) {
-        let failure = match code {
-            ErrorCode::CLUSTER_AUTHORIZATION_FAILED => not_authorized(code),
-            _ => batch_error(node, code, message),
-        };
+    fn give_up(&mut self, batch: Batch, code: ErrorCode, message: Option<String>, now: Moment) {
+        let failure = batch_error(&batch.topic, code, message);
         if self.config.idempotence && ends_idempotence(code) {
             self.producer_id.refuse(failure.clone());
         }
@@ -334,30 +331,30 @@ fn produces_in_flight(connections: &mut Connections<Request>) -> impl Iterator<I
 
 /// Whether this code means that no broker will take anything of this producer any more: its fatal state in Java.
 fn ends_idempotence(code: ErrorCode) -> bool {
-    const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ErrorCode = ErrorCode(53);
-    const INVALID_PRODUCER_ID_MAPPING: ErrorCode = ErrorCode(49);
-    const PRODUCER_FENCED: ErrorCode = ErrorCode(90);
     [
         ErrorCode::CLUSTER_AUTHORIZATION_FAILED,
         ErrorCode::UNSUPPORTED_VERSION,
-        TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        INVALID_PRODUCER_ID_MAPPING,
-        PRODUCER_FENCED,
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode::INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode::PRODUCER_FENCED,
     ]
     .contains(&code)
 }
 
 /// Whether a batch that came back with this code may be in the log all the same, whatever `acks` asks for.
 fn leaves_doubt(code: ErrorCode) -> bool {
-    const NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode = ErrorCode(20);
-    [ErrorCode::REQUEST_TIMED_OUT, ErrorCode::NETWORK_EXCEPTION, NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode::UNKNOWN_SERVER_ERROR]
-        .contains(&code)
+    [
+        ErrorCode::REQUEST_TIMED_OUT,
+        ErrorCode::NETWORK_EXCEPTION,
+        ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode::UNKNOWN_SERVER_ERROR,
+    ]
+    .contains(&code)
 }
 
 /// Whether a broker may say this of a batch that it has appended. With `acks=all` it appends first and then waits for the replicas
 /// (`DelayedProduce`): if the partition's leadership, its replica or its disk goes meanwhile, that is what it answers. Its base offset tells the
 /// two apart, if the broker is Kafka's own; nobody is to rely on that to call a record lost.
 fn leaves_doubt_after_append(code: ErrorCode) -> bool {
-    const KAFKA_STORAGE_ERROR: ErrorCode = ErrorCode(56);
-    [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR].contains(&code)
+    [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::NOT_LEADER_OR_FOLLOWER, ErrorCode::KAFKA_STORAGE_ERROR].contains(&code)
 }

@@ -120,7 +120,7 @@ impl ProducerCore {
             Ok(_) => self.on_producer_id_lost(now),
             Err(code) if code.is_retriable() => self.on_producer_id_lost(now),
             Err(code) if may_be_granted_later(code) => {
-                self.fail_everything(&failure::not_authorized(code), now);
+                self.fail_everything(&failure::exception(code, None), now);
                 self.on_producer_id_lost(now);
             }
             Err(code) => self.refuse_producer_id(failure::producer_id_refused(code), now),
@@ -135,6 +135,5 @@ impl ProducerCore {
 
 /// Java fails what is queued and asks again: somebody may grant the right meanwhile.
 fn may_be_granted_later(code: ErrorCode) -> bool {
-    const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ErrorCode = ErrorCode(53);
-    [ErrorCode::CLUSTER_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED].contains(&code)
+    [ErrorCode::CLUSTER_AUTHORIZATION_FAILED, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED].contains(&code)
 }

@@ -7,6 +7,9 @@ use std::fmt;
 use kafka_protocol::error::ResponseError;
 use serde::{Deserialize, Serialize};
 
+/// What Kafka's `Errors` (4.3.0) says of each code, a line each: code, name, exception class, default message.
+const ERRORS: &str = include_str!("errors.tsv");
+
 /// A non-zero error code of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -33,6 +36,8 @@ impl ErrorCode {
     pub const INVALID_TOPIC_EXCEPTION: Self = Self(17);
     /// 29
     pub const TOPIC_AUTHORIZATION_FAILED: Self = Self(29);
+    /// 20
+    pub const NOT_ENOUGH_REPLICAS_AFTER_APPEND: Self = Self(20);
     /// 31
     pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
     /// 35
@@ -41,12 +46,22 @@ impl ErrorCode {
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: Self = Self(45);
     /// 46
     pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
+    /// 47
+    pub const INVALID_PRODUCER_EPOCH: Self = Self(47);
+    /// 49
+    pub const INVALID_PRODUCER_ID_MAPPING: Self = Self(49);
+    /// 53
+    pub const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Self = Self(53);
+    /// 56
+    pub const KAFKA_STORAGE_ERROR: Self = Self(56);
     /// 59
     pub const UNKNOWN_PRODUCER_ID: Self = Self(59);
     /// 72
     pub const LISTENER_NOT_FOUND: Self = Self(72);
     /// 74
     pub const FENCED_LEADER_EPOCH: Self = Self(74);
+    /// 90
+    pub const PRODUCER_FENCED: Self = Self(90);
     /// 100
     pub const UNKNOWN_TOPIC_ID: Self = Self(100);
     /// 129
@@ -72,6 +87,37 @@ impl ErrorCode {
     pub fn is_retriable(self) -> bool {
         self.invalidates_metadata()
             || matches!(self.0, 2 | 7 | 14 | 15 | 16 | 19 | 20 | 41 | 51 | 70 | 71 | 75 | 78 | 88 | 89 | 106 | 122 | 123 | 133)
+    }
+
+    /// The Java client's exception class for it, such as `NotLeaderOrFollowerException`; not always made of the code's name.
+    #[must_use]
+    pub fn exception_class(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The Java client's message where the broker has sent none.
+    #[must_use]
+    pub fn default_message(self) -> &'static str {
+        self.row().1
+    }
+
+    /// As in Java, a code that nobody knows is an unknown server error.
+    fn row(self) -> (&'static str, &'static str) {
+        let row = |line: &'static str| {
+            let mut fields = line.split('\t');
+            let code: i16 = fields.next()?.parse().ok()?;
+            Some((code, (fields.nth(1)?, fields.next()?)))
+        };
+        let mut unknown = ("UnknownServerException", "");
+        for (code, fields) in ERRORS.lines().filter_map(row) {
+            if code == self.0 {
+                return fields;
+            }
+            if code == Self::UNKNOWN_SERVER_ERROR.0 {
+                unknown = fields;
+            }
+        }
+        unknown
     }
 
     /// Kafka's name of the code, such as `NOT_LEADER_OR_FOLLOWER`.
@@ -106,6 +152,48 @@ mod tests {
         {
             assert_eq!(ErrorCode(code).name(), name);
         }
+    }
+
+    #[test]
+    fn every_code_has_the_line_of_its_name() {
+        let mut lines = 0;
+        for (line, code) in ERRORS.lines().zip((-1_i16..).filter(|code| *code != 0)) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            assert_eq!(fields[..2], [code.to_string(), ErrorCode(code).name()], "{line}");
+            assert!(fields.len() == 4 && !fields[2].is_empty() && !fields[3].is_empty(), "{line}");
+            lines += 1;
+        }
+        assert_eq!(lines, 134, "as many as `Errors` has besides NONE");
+        let is_known = |code: &i16| ErrorCode::from_wire(*code) == Some(ErrorCode(*code));
+        assert_eq!((-1..1_000).filter(is_known).max(), Some(133), "a newer one needs its line");
+    }
+
+    #[test]
+    fn exceptions_are_javas_also_where_their_names_are_not_the_codes() {
+        let rows = [
+            (-1, "UnknownServerException"),
+            (2, "CorruptRecordException"),
+            (6, "NotLeaderOrFollowerException"),
+            (7, "TimeoutException"),
+            (10, "RecordTooLargeException"),
+            (17, "InvalidTopicException"),
+            (18, "RecordBatchTooLargeException"),
+            (29, "TopicAuthorizationException"),
+            (31, "ClusterAuthorizationException"),
+            (45, "OutOfOrderSequenceException"),
+            (46, "DuplicateSequenceException"),
+            (47, "InvalidProducerEpochException"),
+            (49, "InvalidPidMappingException"),
+            (53, "TransactionalIdAuthorizationException"),
+            (56, "KafkaStorageException"),
+            (87, "InvalidRecordException"),
+            (9_999, "UnknownServerException"),
+        ];
+        for (code, class) in rows {
+            assert_eq!(ErrorCode(code).exception_class(), class, "{code}");
+        }
+        assert_eq!(ErrorCode::REQUEST_TIMED_OUT.default_message(), "The request timed out.");
+        assert_eq!(ErrorCode(9_999).default_message(), ErrorCode::UNKNOWN_SERVER_ERROR.default_message());
     }
 
     #[test]

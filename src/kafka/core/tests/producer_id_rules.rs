@@ -99,7 +99,7 @@ fn a_node_that_is_not_ready_costs_a_pause_and_then_a_metadata_request() {
 
 #[test]
 fn a_refused_id_fails_every_record_and_a_missing_right_only_those_that_wait() {
-    for (code, kind, is_final) in [(-1, "KafkaException", true), (31, "ClusterAuthorizationFailedException", false)] {
+    for (code, kind, is_final) in [(-1, "KafkaException", true), (31, "ClusterAuthorizationException", false)] {
         let mut lab = asking(&[]);
         let asked = lab.take_written(INIT);
         lab.answer_producer_id(&asked[0], code, 0);
