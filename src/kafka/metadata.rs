@@ -51,7 +51,7 @@ pub struct TopicView {
     pub internal: bool,
     /// Its partitions, by index.
     pub partitions: Vec<PartitionView>,
-    /// Indexes (in Kafka's sense) of the partitions whose leader is known.
+    /// Indexes (in Kafka's sense) of the partitions whose leader is known, ascending.
     pub available: Vec<PartitionIndex>,
 }
 
@@ -75,6 +75,12 @@ pub struct PartitionView {
 }
 
 impl TopicView {
+    /// Whether the leader of a partition is known to be up.
+    #[must_use]
+    pub fn is_available(&self, index: PartitionIndex) -> bool {
+        self.available.binary_search(&index).is_ok()
+    }
+
     /// How many partitions there are; leaderless ones count.
     #[must_use]
     pub fn partition_count(&self) -> u32 {

@@ -230,9 +230,12 @@ impl Accumulator {
         let hurry = urgency.flush || self.memory.is_exhausted();
         for (slot, topic) in self.topics.iter_mut().enumerate() {
             let view = snapshot.topic(&topic.name);
-            // Adaptive only once every partition has had a batch: before, those without a queue would never be chosen.
-            let weighs =
-                self.is_adaptive && topic.partitions.len() > 1 && topic.partitions.len() >= view.map_or(0, |view| view.partitions.len());
+            // Adaptive only once every partition has had a batch: before, those without a queue would never be chosen. Where no record has ever
+            // gone to a sticky partition, nobody asks for weights.
+            let weighs = self.is_adaptive
+                && topic.sticky.is_some()
+                && topic.partitions.len() > 1
+                && topic.partitions.len() >= view.map_or(0, |view| view.partitions.len());
             topic.load.begin(topic.partitions.len());
             for (partition, queue) in &mut topic.partitions {
                 let waiting = queue.batches.len();
@@ -240,7 +243,7 @@ impl Accumulator {
                     continue;
                 }
                 let known = view.and_then(|view| view.partition(*partition));
-                let leader = known.and_then(|known| known.named_leader).filter(|leader| snapshot.address_of(*leader).is_some());
+                let leader = known.and_then(|known| known.named_leader).filter(|_| view.is_some_and(|view| view.is_available(*partition)));
                 if weighs && leader.is_some_and(|leader| waiting == 0 || !self.latencies.is_slow(leader)) {
                     topic.load.add(*partition, waiting);
                 }

@@ -98,6 +98,7 @@ fn filled(properties: &[(&str, &str)], leaders: [i32; 3], lengths: [usize; 3]) -
     let mut properties = properties.to_vec();
     properties.push(("batch.size", "1"));
     let mut queues = Queues::new(&properties, leaders);
+    choices(&mut queues);
     for (index, length) in (0..).zip(lengths) {
         for _ in 0..length {
             queues.append(Some(index), &[7; 100]);
@@ -115,6 +116,20 @@ fn queues_weigh_once_every_partition_has_had_a_batch() {
     assert_eq!(choices(&mut filled(&off, [1, 2, 3], [4, 2, 3])), [2, 2, 2]);
     assert_eq!(choices(&mut filled(&[], [1, 2, 3], [4, 2, 0])), [2, 2, 2], "the third has had none");
     assert_eq!(choices(&mut filled(&[], [1, 2, 3], [3, 3, 3])), [2, 2, 2]);
+}
+
+#[test]
+fn nothing_is_weighed_before_a_record_goes_to_a_sticky_partition() {
+    let mut queues = Queues::new(&[("batch.size", "1")], [1, 2, 3]);
+    for index in [0, 0, 0, 0, 1, 1, 2] {
+        queues.append(Some(index), &[7; 100]);
+    }
+    queues.look();
+    assert_eq!(choices(&mut queues), [2, 2, 2]);
+    queues.look();
+    // Weights 4 + 1 - length: 1, 3 and 4 of 8.
+    let [most, fewer, fewest] = choices(&mut queues);
+    assert!(most == 1 && fewer == 2 && fewest == 3, "{most} {fewer} {fewest}");
 }
 
 #[test]
