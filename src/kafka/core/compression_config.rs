@@ -1,6 +1,6 @@
 //! The compression that a configuration asks for.
 
-use crate::kafka::core::config::ConfigError;
+use crate::kafka::core::config::{ConfigError, bad};
 use crate::kafka::wire::compression::Codec;
 
 /// `compression.type` and the levels, each as it comes.
@@ -19,10 +19,6 @@ enum Kind {
     Snappy,
     Lz4,
     Zstd,
-}
-
-fn bad(key: &str, value: &str, expected: &'static str) -> ConfigError {
-    ConfigError::BadValue { key: key.to_owned(), value: value.to_owned(), expected }
 }
 
 impl CompressionKeys {

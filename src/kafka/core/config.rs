@@ -290,7 +290,7 @@ impl ProducerConfig {
     }
 }
 
-fn bad(key: &str, value: &str, expected: &'static str) -> ConfigError {
+pub(super) fn bad(key: &str, value: &str, expected: &'static str) -> ConfigError {
     ConfigError::BadValue { key: key.to_owned(), value: value.to_owned(), expected }
 }
 
