@@ -366,7 +366,7 @@ impl MetadataMachine {
         self.refused.get(topic) == Some(&ErrorCode::INVALID_TOPIC_EXCEPTION)
     }
 
-    /// The leader's epoch of a partition as far as this client knows: that of the snapshot if it is current, else the highest one accepted.
+    /// The leader's epoch of a partition as far as this client knows: the highest one accepted, else that of the snapshot.
     pub(super) fn known_epoch(&self, at: &TopicPartition) -> Option<LeaderEpoch> {
         let cached = || self.snapshot.topic(&at.topic)?.partition(at.partition)?.epoch;
         self.seen_epochs.get(at).copied().or_else(cached)

@@ -1,7 +1,8 @@
-//! Record batches, format v2 (KIP-98), written as records arrive.
+//! Record batches, format v2 (KIP-98): written as records arrive, compressed when they close.
 //!
 //! A builder appends to one buffer and patches the header when the batch closes: no list of records is kept, and the size that decides
-//! whether a batch is full is at hand at every append. Reading batches is the codec crate's job (and the tests').
+//! whether a batch is full is at hand at every append (an estimate, if the batch will be compressed). Also what is done to a closed batch: another
+//! stamp in its header, and its records unpacked. Not here: records read back one by one (`records`), the codecs (`compression`).
 
 use bytes::{Bytes, BytesMut};
 

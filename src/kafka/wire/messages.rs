@@ -1,6 +1,7 @@
-//! The producer's own requests and answers in plain types: ApiVersions, Metadata, Produce.
+//! A producer's requests and answers in plain types: ApiVersions and Metadata, and the answers to Produce.
 //!
-//! Keeps the codec crate's structs out of `core`. Encoding and decoding only; no decisions.
+//! Keeps the codec crate's structs out of `core`. Encoding and decoding only; no decisions. Not here: Produce requests (`produce_request`),
+//! InitProducerId (`producer_id`), requests and answers of the admin side.
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;

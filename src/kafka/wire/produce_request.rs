@@ -141,7 +141,7 @@ impl Writer {
     fn finish(mut self) -> Result<OutgoingFrame, WireError> {
         let total: usize = self.pieces.iter().map(Bytes::len).sum::<usize>() + self.text.len();
         let length = i32::try_from(total - 4).map_err(|_| WireError::FrameLength(i32::MAX))?;
-        // The prefix is at the start of the first piece, which nobody else holds yet.
+        // The prefix is at the start of the first piece: header and names, never a batch. They are copied if they share a buffer with what follows.
         let mut first = if self.pieces.is_empty() { self.text.split() } else { BytesMut::from(self.pieces.remove(0)) };
         first[..4].copy_from_slice(&length.to_be_bytes());
         Ok(OutgoingFrame::new([first.freeze()].into_iter().chain(self.pieces).chain([self.text.freeze()])))
