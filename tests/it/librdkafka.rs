@@ -74,8 +74,11 @@ async fn the_c_clients_requests_are_counted_as_the_brokers_count_them() {
     let results = run(&plan("warmup = \"2s\"\nsteady = \"10s\"\nrecovery = \"2s\"", ""));
     let (ours, brokers) = counts(&results);
     let requests = &results.group("c")["metadata_requests"];
-    // Nothing is killed: every request has a line in the client's log, was sent once, and reached a broker.
-    assert_eq!(ours, brokers, "{requests}");
+    // Nothing is killed, so every request was sent once and has its reason. The brokers count what they answered: that is all, but for what was
+    // still asked on the connections to the bootstrap list when these were let go.
+    let count = |reason: &str| requests["by_reason"][reason].as_u64().unwrap_or(0);
+    let on_bootstrap_at_most = count("connected") + count("leader_query");
+    assert!(brokers <= ours && ours <= brokers + on_bootstrap_at_most, "brokers {brokers}: {requests}");
     assert!(requests["by_reason"]["unknown"].is_null() || requests["by_reason"]["unknown"] == 0, "{requests}");
     // 14 s of load and the drain, with a refresh every 3 s, four clients.
     let by_age = requests["by_reason"]["age"].as_u64().unwrap();
