@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bollard::container::{AttachContainerResults, LogOutput};
 use bollard::errors::Error;
@@ -21,9 +22,12 @@ use futures_util::{StreamExt, TryStreamExt};
 use tokio::io::AsyncWrite;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::daemon::{Daemon, could_not, status_of};
+use super::daemon::{Daemon, bounded, could_not, status_of};
 use super::owner::Owner;
 use super::{ClusterError, RunId, labels};
+
+/// Bound on removing one.
+const REMOVE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Makes guests of one run.
 #[derive(Clone, Debug)]
@@ -64,7 +68,7 @@ pub enum GuestOutput {
 
 impl fmt::Debug for Guest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guest").field("name", &self.end.name).finish_non_exhaustive()
+        f.debug_struct("Guest").field("name", &self.end.remover.name).finish_non_exhaustive()
     }
 }
 
@@ -98,7 +102,7 @@ impl GuestHost {
         let reading = format!("read from the container {name}");
         let output =
             output.try_filter_map(|piece| std::future::ready(Ok(piece_of(piece)))).map_err(move |error| could_not(reading.clone())(error));
-        Ok(Guest { input, output: output.boxed(), end: GuestEnd { host: self.clone(), name, exit } })
+        Ok(Guest { input, output: output.boxed(), end: GuestEnd { remover: GuestRemover { host: self.clone(), name }, exit } })
     }
 
     /// Waits for the end that is still to come: once a container has ended, it is soon gone and cannot be asked.
@@ -147,12 +151,18 @@ fn piece_of(piece: LogOutput) -> Option<GuestOutput> {
     }
 }
 
-/// The end of a guest: waited for, or brought about.
+/// The end of a guest: waited for.
 #[derive(Debug)]
 pub struct GuestEnd {
+    remover: GuestRemover,
+    exit: AbortOnDropHandle<Option<i64>>,
+}
+
+/// The end of a guest: brought about.
+#[derive(Clone, Debug)]
+pub struct GuestRemover {
     host: GuestHost,
     name: String,
-    exit: AbortOnDropHandle<Option<i64>>,
 }
 
 impl GuestEnd {
@@ -161,17 +171,28 @@ impl GuestEnd {
         (&mut self.exit).await.ok().flatten()
     }
 
+    /// What removes it.
+    #[must_use]
+    pub fn remover(&self) -> GuestRemover {
+        self.remover.clone()
+    }
+}
+
+impl GuestRemover {
     /// Removes it, in whatever state it is.
     ///
     /// # Errors
-    /// The engine's; one that is gone already is none.
-    pub async fn remove(self) -> Result<(), ClusterError> {
+    /// The engine's, also if it takes too long; one that is gone already is none.
+    pub async fn remove(&self) -> Result<(), ClusterError> {
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        match self.host.daemon.client().remove_container(&self.name, Some(options)).await {
-            Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
-                Err(could_not(format!("remove the container {}", self.name))(error))
+        let removed = async {
+            match self.host.daemon.client().remove_container(&self.name, Some(options)).await {
+                Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
+                    Err(could_not(format!("remove the container {}", self.name))(error))
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
-        }
+        };
+        bounded(REMOVE_WITHIN, &format!("remove the container {}", self.name), removed).await
     }
 }

@@ -11,6 +11,7 @@ pub mod librdkafka;
 pub mod native;
 pub mod recorder;
 pub mod registry;
+mod schedule;
 
 pub(crate) use recorder::second::{second_end, second_of};
 

@@ -13,19 +13,13 @@ use crate::clock::Moment;
 use crate::engine::GroupHandle;
 use crate::engine::group::client::MakeClient;
 use crate::engine::group::sender;
-use crate::engine::group::state::Group;
-use crate::engine::recorder::mark;
+use crate::engine::group::state::{Group, Made};
 use crate::engine::recorder::second::{SecondTeller, second_end, second_of};
+use crate::engine::recorder::{last, mark};
 use crate::kafka::event::{Failure, RecordTag};
-use crate::record::fact::Fact;
-use crate::record::sink::FactSink;
 
 /// How long senders may take to end once their clients are closed.
 const LAST_TURN: Duration = Duration::from_secs(1);
-
-/// Facts told in a row at the end, and the pause after them: the stream's writer keeps up with this.
-const FACTS_PER_BREATH: usize = 512;
-const BREATH: Duration = Duration::from_millis(2);
 
 /// A running group.
 #[derive(Debug)]
@@ -142,23 +136,12 @@ fn fail_what_is_blocked<M: MakeClient>(group: &Group<M>) {
 
 /// Every client's last facts. A client that was never made has nothing to tell.
 async fn tell_the_rest<M: MakeClient>(group: &Group<M>, at: Moment, counts: &[(u64, u64)], cached: &BTreeMap<usize, Vec<u32>>) {
-    let facts = &group.recorder.facts;
-    let mut breath = 0;
-    for (index, made) in group.made() {
+    let of_client = |(index, made): (usize, Made<M::Client>)| {
         let first = group.senders.partition_point(|sender| sender.client < index);
         let partitions = cached.get(&index).map(|cached| by_topic(group, cached));
-        for fact in made.recorder.finish(at, &counts[first..], partitions.as_ref()) {
-            tell(facts, at, fact, &mut breath).await;
-        }
-    }
-}
-
-async fn tell(facts: &FactSink, at: Moment, fact: Fact, breath: &mut usize) {
-    facts.emit(at, fact);
-    *breath += 1;
-    if breath.is_multiple_of(FACTS_PER_BREATH) {
-        tokio::time::sleep(BREATH).await;
-    }
+        made.recorder.finish(at, &counts[first..], partitions.as_ref())
+    };
+    last::tell(&group.recorder.facts, at, group.made().into_iter().flat_map(of_client)).await;
 }
 
 fn by_topic<M: MakeClient>(group: &Group<M>, cached: &[u32]) -> BTreeMap<String, u32> {

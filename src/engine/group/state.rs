@@ -13,10 +13,11 @@ use crate::engine::group::client::{Client, MakeClient, View};
 use crate::engine::recorder::client::{ClientRecorder, Unserved};
 use crate::engine::recorder::second::{ClientFigures, DueCount, SeenClient};
 use crate::engine::recorder::{GroupRecorder, SenderProgress, lock, mark};
+use crate::engine::schedule;
 use crate::ids::{ProducerIndex, TopicName};
 use crate::load::arrivals::DueTimes;
-use crate::load::seed::{Purpose, producer_seed, producer_seed_u64};
-use crate::plan::model::{Arrivals, Load, ProducerGroup};
+use crate::load::seed::{Purpose, producer_seed_u64};
+use crate::plan::model::ProducerGroup;
 
 /// When the load ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +73,6 @@ pub(crate) struct RunFrame {
 impl<M: MakeClient> Group<M> {
     /// A group of which nothing runs yet.
     pub(crate) fn new(spec: &ProducerGroup, frame: RunFrame, recorder: Arc<GroupRecorder>, make: M) -> Self {
-        let per_client = senders_per_client(spec);
-        let senders: Arc<[Arc<SenderProgress>]> = (0..spec.count)
-            .map(|index| Arc::new(SenderProgress::new(ProducerIndex(index), (index / per_client) as usize, index % per_client)))
-            .collect();
         let end = spec.active.until.map_or(Moment(u64::MAX), |until| frame.load_start + until);
         let (stop, _) = watch::channel(Stop { end, give_up: false });
         Self {
@@ -86,25 +83,21 @@ impl<M: MakeClient> Group<M> {
             seed: frame.seed,
             active_from: frame.load_start + spec.active.from,
             stop,
-            senders,
+            senders: schedule::senders(spec),
             make,
-            clients: (0..spec.count.div_ceil(per_client)).map(|_| Mutex::new(None)).collect(),
+            clients: (0..schedule::clients(spec)).map(|_| Mutex::new(None)).collect(),
             is_closed: AtomicBool::new(false),
         }
     }
 
     /// Due times of a producer, from `active_from` on; `None`: the load has no schedule.
     pub(crate) fn due_times(&self, producer: ProducerIndex) -> Option<DueTimes> {
-        let Load::Open { rate_per_second, arrivals } = self.spec.load else { return None };
-        Some(match arrivals {
-            Arrivals::Constant => DueTimes::constant(rate_per_second, producer, self.spec.count),
-            Arrivals::Poisson => DueTimes::poisson(rate_per_second, producer_seed(self.seed, &self.spec.name, producer, Purpose::Arrivals)),
-        })
+        schedule::due_times(&self.spec, self.seed, producer)
     }
 
     /// How what is due is counted, per sender.
     pub(crate) fn due_counts(&self) -> Vec<DueCount> {
-        self.senders.iter().map(|sender| self.due_times(sender.producer).map_or(DueCount::AsSent, DueCount::Schedule)).collect()
+        schedule::due_counts(&self.spec, self.seed)
     }
 
     /// The client of a sender; made now if this is the first of its senders whose record is due.
@@ -114,7 +107,7 @@ impl<M: MakeClient> Group<M> {
     }
 
     fn make_client(&self, index: usize) -> Made<M::Client> {
-        let per_client = senders_per_client(&self.spec);
+        let per_client = schedule::senders_per_client(&self.spec);
         let first = index as u32 * per_client;
         let senders = per_client.min(self.spec.count - first);
         let seed = producer_seed_u64(self.seed, &self.spec.name, ProducerIndex(first), Purpose::Client);
@@ -194,9 +187,4 @@ impl<M: MakeClient> Drop for Group<M> {
             }
         }
     }
-}
-
-/// How many producers use one client; the group's last client may have fewer.
-fn senders_per_client(spec: &ProducerGroup) -> u32 {
-    spec.share.map_or(1, |share| share.get().clamp(1, mark::MAX_SENDERS))
 }

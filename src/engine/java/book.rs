@@ -93,7 +93,7 @@ impl Book {
         self.records(&line.records)?;
         let lost = line.untold + line.metadata_lost;
         if lost > 0 {
-            self.recorder.facts.emit(self.at(line.t.unwrap_or(0)), Fact::FactsLost { count: lost });
+            self.recorder.facts.emit(self.at(line.t.map_or(0, |(until, _)| until)), Fact::FactsLost { count: lost });
         }
         if let Some(blocked) = line.blocked {
             self.blocked(&blocked)?;
@@ -103,7 +103,7 @@ impl Book {
             (known.metadata_age_ms, known.buffer_free_bytes) = (age, free);
         }
         self.process = line.process.or(self.process);
-        line.t.iter().for_each(|until| self.tell_seconds(self.at(*until), end));
+        line.t.iter().for_each(|(until, present)| self.tell_seconds(self.at(*until), self.at(*present), end));
         Ok(())
     }
 
@@ -240,16 +240,17 @@ impl Book {
         Ok(())
     }
 
-    fn tell_seconds(&mut self, until: Moment, end: Moment) {
+    /// Tells the seconds that have ended by `until`: all of them is known. Nothing of what is known happened after `present`.
+    fn tell_seconds(&mut self, until: Moment, present: Moment, end: Moment) {
         let steady = self.recorder.facts.origin();
         while second_end(self.second, steady) <= until {
-            self.tell_second(second_end(self.second, steady), until, end);
+            self.tell_second(second_end(self.second, steady), present, end);
         }
     }
 
-    fn tell_second(&mut self, at: Moment, until: Moment, end: Moment) {
+    fn tell_second(&mut self, at: Moment, present: Moment, end: Moment) {
         let seen = self.clients.iter().enumerate().filter_map(|(index, known)| Some(known.as_ref()?.seen(index))).collect::<Vec<_>>();
-        self.teller.tell_as_of(|| until, at, self.second, end, &seen);
+        self.teller.tell_as_of(|| present, at, self.second, end, &seen);
         if let Some((cpu_us_total, rss_bytes, threads)) = self.process {
             let group = self.recorder.name.clone();
             let process = ClientProcess { group, second: self.second, cpu_us_total, rss_bytes, threads };

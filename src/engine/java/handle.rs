@@ -11,10 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock::{Clock, Moment};
-use crate::cluster::guest::GuestEnd;
+use crate::cluster::guest::{GuestEnd, GuestRemover};
 use crate::engine::java::book::Book;
 use crate::engine::java::program::{Ear, Program, ProgramError, Voice};
-use crate::engine::recorder::lock;
+use crate::engine::recorder::{last, lock};
 use crate::engine::{EngineError, GroupHandle};
 use crate::record::sink::FactSink;
 
@@ -22,9 +22,6 @@ use crate::record::sink::FactSink;
 const COMMANDS_MAX: usize = 16;
 /// How much longer than its drain a group may take to close and to tell its last line.
 const CLOSE_WITHIN: Duration = Duration::from_secs(4);
-/// Facts told in a row at the end, and the pause after them: the stream's writer keeps up with this.
-const FACTS_PER_BREATH: usize = 512;
-const BREATH: Duration = Duration::from_millis(2);
 
 /// What a group is started with.
 #[derive(Debug)]
@@ -44,7 +41,8 @@ pub(super) struct JavaHandle {
     start: Start,
     end: Arc<AtomicU64>,
     commands: mpsc::Sender<String>,
-    reader: AbortOnDropHandle<Option<(Book, GuestEnd)>>,
+    reader: AbortOnDropHandle<Option<Book>>,
+    remover: GuestRemover,
     _writer: AbortOnDropHandle<()>,
     failure: Arc<Failure>,
     failed: Mutex<Option<oneshot::Receiver<EngineError>>>,
@@ -85,6 +83,7 @@ impl JavaHandle {
             start.active_from.micros_from(start.steady),
             start.end.map_or(i64::MAX, |end| end.micros_from(start.active_from))
         );
+        let remover = program.end.remover();
         let writer = tokio::spawn(write(program.ear, first, told, Arc::clone(&failure)));
         let reader = tokio::spawn(read(program.voice, program.end, book, Arc::clone(&end), Arc::clone(&failure)));
         Self {
@@ -92,6 +91,7 @@ impl JavaHandle {
             end,
             commands,
             reader: AbortOnDropHandle::new(reader),
+            remover,
             _writer: AbortOnDropHandle::new(writer),
             failure,
             failed: Mutex::new(Some(failed)),
@@ -109,22 +109,17 @@ impl JavaHandle {
         self.tell(format!("finish {}\n", drain.as_millis()));
         let within = drain + CLOSE_WITHIN;
         match tokio::time::timeout(within, &mut self.reader).await {
-            Ok(Ok(Some((book, guest)))) => {
+            Ok(Ok(Some(book))) => {
                 let end = Moment(self.end.load(Ordering::Acquire));
                 let at = self.start.clock.now();
-                for (count, fact) in book.close(at, end).into_iter().enumerate() {
-                    self.start.facts.emit(at, fact);
-                    if (count + 1).is_multiple_of(FACTS_PER_BREATH) {
-                        tokio::time::sleep(BREATH).await;
-                    }
-                }
-                // It has told its last line and ends by itself; whatever is left of it carries the run's label.
-                let _ = guest.remove().await;
+                last::tell(&self.start.facts, at, book.close(at, end)).await;
             }
             // The reader has told why.
             Ok(_) => {}
             Err(_) => self.failure.tell(ProgramError::NotFinished { within }),
         }
+        // If it has told its last line, it ends by itself, else nobody wants to hear it; whatever is left of it carries the run's label.
+        let _ = self.remover.remove().await;
     }
 }
 
@@ -167,13 +162,7 @@ async fn write(mut ear: Ear, first: String, mut commands: mpsc::Receiver<String>
 }
 
 /// Takes in the program's lines up to the last one; `None`: it has failed, which is told.
-async fn read(
-    mut voice: Voice,
-    mut guest: GuestEnd,
-    mut book: Book,
-    end: Arc<AtomicU64>,
-    failure: Arc<Failure>,
-) -> Option<(Book, GuestEnd)> {
+async fn read(mut voice: Voice, mut guest: GuestEnd, mut book: Book, end: Arc<AtomicU64>, failure: Arc<Failure>) -> Option<Book> {
     loop {
         let entered = match voice.next(&mut guest).await {
             Ok(line) => {
@@ -183,8 +172,9 @@ async fn read(
             Err(error) => Err(error),
         };
         match entered {
-            Ok(true) => return Some((book, guest)),
-            Ok(false) => {}
+            Ok(true) => return Some(book),
+            // Of many lines at once, none may keep the other tasks of this thread waiting for long.
+            Ok(false) => tokio::task::yield_now().await,
             Err(error) => {
                 failure.tell(error);
                 return None;

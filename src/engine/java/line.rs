@@ -11,8 +11,9 @@ pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Line {
-    /// It is ready: version of the client, the JVM, its heap's limit in bytes.
-    pub(super) ready: Option<(String, String, u64)>,
+    /// It is ready: version of the client, the JVM, its heap's limit in bytes; whether the client tells (0 or 1) how long sends wait for
+    /// metadata, and for memory.
+    pub(super) ready: Option<(String, String, u64, u8, u8)>,
     /// The client refuses the configuration.
     pub(super) refused: Option<String>,
     /// The answer to `clock N`: N, and `System.nanoTime`.
@@ -21,7 +22,7 @@ pub(super) struct Line {
     pub(super) sent: Vec<(u32, u64)>,
     /// Errors that records of this line and of later ones name by number.
     pub(super) errors: Vec<ErrorLine>,
-    /// Clients that were made, and when.
+    /// Clients that were made, and when. One that could not be made is told of too: its records have outcomes.
     pub(super) made: Vec<(usize, i64)>,
     /// What the clients said of their metadata.
     pub(super) metadata: Vec<MetadataLine>,
@@ -43,8 +44,8 @@ pub(super) struct Line {
     pub(super) process: Option<(u64, u64, u64)>,
     /// The group is closed, and this is the program's last line.
     pub(super) last: Option<u8>,
-    /// All that happened until then has been told.
-    pub(super) t: Option<i64>,
+    /// All that happened until the first has been told, and nothing that happened after the second.
+    pub(super) t: Option<(i64, i64)>,
 }
 
 /// A kind of error: number, `failed` or `indeterminate`, class, code, first message.
@@ -114,18 +115,18 @@ mod tests {
         let text = br#"{"errors":[[1,"indeterminate","TimeoutException",null,"Expiring \"1\""]],"made":[[0,5261]],
             "metadata":[["sent",0,311727,-2,[]],["updated",0,348808,2,[6,0]],["cut_off",0,400000,0,[]]],"waits":[[0,0,394874,289497,1]],
             "sent":[[0,1]],"records":[[0,0,3,0,173,823742,0]],"late":[[173,2]],"blocked":[],"clients":[[0,null,33554432]],
-            "process":[830000,84803584,24],"last":1,"t":-5}"#;
+            "process":[830000,84803584,24],"last":1,"t":[-5,-4]}"#;
         let line = parse(text).unwrap();
         assert_eq!(line.errors[0], ErrorLine(1, Truth::Indeterminate, "TimeoutException".into(), None, "Expiring \"1\"".into()));
         assert_eq!(line.metadata[1], MetadataLine(Told::Updated, 0, 348_808, 2, vec![6, 0]));
         assert_eq!(line.records, [RecordLine(0, 0, 3, 0, 173, 823_742, OK)]);
-        assert_eq!((line.blocked.as_deref(), line.clients[0], line.t), (Some([].as_slice()), (0, None, Some(33_554_432)), Some(-5)));
-        assert_eq!(parse(br#"{"t":7}"#).unwrap(), Line { t: Some(7), ..Line::default() });
+        assert_eq!((line.blocked.as_deref(), line.clients[0], line.t), (Some([].as_slice()), (0, None, Some(33_554_432)), Some((-5, -4))));
+        assert_eq!(parse(br#"{"t":[7,9]}"#).unwrap(), Line { t: Some((7, 9)), ..Line::default() });
     }
 
     #[test]
     fn what_is_malformed_truncated_or_unknown_is_refused() {
-        let good = br#"{"records":[[0,0,3,0,173,823742,0]],"t":1}"#;
+        let good = br#"{"records":[[0,0,3,0,173,823742,0]],"t":[1,2]}"#;
         assert!((0..good.len()).all(|length| parse(&good[..length]).is_err()), "a part of a line is no line");
         for bad in [
             r#"{"records":[[0,0,3,0,173,823742]]}"#,
@@ -135,7 +136,8 @@ mod tests {
             r#"{"errors":[[1,"perhaps","X",null,""]]}"#,
             r#"{"metadata":[["seen",0,1,1,[]]]}"#,
             r#"{"surprise":1}"#,
-            r#"{"t":1}{"t":2}"#,
+            r#"{"t":1}"#,
+            r#"{"t":[1,1]}{"t":[2,2]}"#,
             "Exception in thread \"main\"",
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");

@@ -9,7 +9,7 @@ mod line;
 mod program;
 mod settings;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod timeline;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -22,14 +22,11 @@ use crate::cluster::java_image::JavaImage;
 use crate::engine::java::book::Book;
 use crate::engine::java::handle::{JavaHandle, Start};
 use crate::engine::java::program::{Program, ProgramError};
-use crate::engine::recorder::second::{DueCount, SecondTeller};
+use crate::engine::recorder::second::SecondTeller;
 use crate::engine::recorder::tells::Tells;
-use crate::engine::recorder::{GroupRecorder, SenderProgress, lock, mark};
-use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, Stage};
-use crate::ids::ProducerIndex;
-use crate::load::arrivals::DueTimes;
-use crate::load::seed::{Purpose, producer_seed};
-use crate::plan::model::{Arrivals, Load, ProducerGroup};
+use crate::engine::recorder::{GroupRecorder, lock};
+use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, Stage, schedule};
+use crate::plan::model::ProducerGroup;
 use crate::record::fact::Fact;
 
 /// Most producers of a group: each has a thread of its own in the JVM, because `send` may block, and most have a client with another one.
@@ -42,10 +39,6 @@ const HEAP_PER_CLIENT_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES_DEFAULT: u64 = 32 << 20;
 /// Largest heap.
 const HEAP_BYTES_MAX: u64 = 8 << 30;
-
-/// What Kafka's client tells by its log and its metrics.
-const TELLS: Tells =
-    Tells { metadata_requests: true, metadata_bytes: false, waits_for_metadata: true, waits_for_memory: true, unserved: false };
 
 /// The engine of Kafka's own client. One per group.
 #[derive(Debug, Default)]
@@ -116,23 +109,41 @@ async fn prepare(group: &ProducerGroup, stage: &Stage) -> Result<Program, Engine
     let environment = vec![format!("CHAOS_JAVA_OPTIONS=-Xmx{}m", heap >> 20)];
     let request = GuestRequest { group: group.name.clone(), image, environment };
     let guest = stage.guests.start(&request).await.map_err(of_engine)?;
+    let remover = guest.end.remover();
     let bootstrap = group.bootstrap.as_ref().unwrap_or(&stage.bootstrap);
     let greeted = Program::greet(guest, &settings::text(group, bootstrap, stage.seed), &stage.clock).await;
-    greeted.map_err(|error| match error {
-        ProgramError::Refused(_) => EngineError::Config { group: group.name.clone(), source: Box::new(error) },
-        _ => EngineError::Process { group: group.name.clone(), source: Box::new(error) },
-    })
+    match greeted {
+        Ok(program) => Ok(program),
+        Err(error) => {
+            // Whatever is left of it also goes with the run; that it was no use is the news.
+            let _ = remover.remove().await;
+            let (group, source) = (group.name.clone(), Box::new(error));
+            Err(if matches!(*source, ProgramError::Refused(_)) {
+                EngineError::Config { group, source }
+            } else {
+                EngineError::Process { group, source }
+            })
+        }
+    }
+}
+
+/// What Kafka's client tells by its log and its metrics. Its clocks of waits are one for all that share it, so whose wait it was is unknown.
+fn tells(group: &ProducerGroup, (on_metadata, on_memory): (bool, bool)) -> Tells {
+    let is_own = schedule::senders_per_client(group) == 1;
+    Tells {
+        metadata_requests: true,
+        metadata_bytes: false,
+        waits_for_metadata: on_metadata && is_own,
+        waits_for_memory: on_memory && is_own,
+        unserved: false,
+    }
 }
 
 /// The heap's limit: every client may fill its buffer, as it does when its brokers are away.
 fn heap_bytes(group: &ProducerGroup) -> u64 {
     let buffer = group.config.get("buffer.memory").and_then(|bytes| bytes.parse().ok()).unwrap_or(BUFFER_BYTES_DEFAULT);
-    let clients = u64::from(group.count.div_ceil(senders_per_client(group)));
+    let clients = u64::from(schedule::clients(group));
     (HEAP_BASE_BYTES + clients.saturating_mul(buffer.saturating_add(HEAP_PER_CLIENT_BYTES))).min(HEAP_BYTES_MAX)
-}
-
-fn senders_per_client(group: &ProducerGroup) -> u32 {
-    group.share.map_or(1, |share| share.get().clamp(1, mark::MAX_SENDERS))
 }
 
 fn start(program: Program, group: &ProducerGroup, context: &EngineContext) -> JavaHandle {
@@ -144,13 +155,10 @@ fn start(program: Program, group: &ProducerGroup, context: &EngineContext) -> Ja
         program.offset.uncertainty.as_micros().max(1)
     );
     context.facts.emit(context.clock.now(), Fact::GroupStarted { group: group.name.clone(), warnings: vec![remark] });
-    let recorder = Arc::new(GroupRecorder::new(group, context.facts.clone(), TELLS));
-    let per_client = senders_per_client(group);
-    let senders: Arc<[Arc<SenderProgress>]> = (0..group.count)
-        .map(|index| Arc::new(SenderProgress::new(ProducerIndex(index), (index / per_client) as usize, index % per_client)))
-        .collect();
+    let recorder = Arc::new(GroupRecorder::new(group, context.facts.clone(), tells(group, program.tells_waits)));
+    let senders = schedule::senders(group);
     let active_from = context.load_start + group.active.from;
-    let due_counts = senders.iter().map(|sender| due_count(group, context.seed, sender.producer)).collect();
+    let due_counts = schedule::due_counts(group, context.seed);
     let teller = SecondTeller::new(Arc::clone(&recorder), Arc::clone(&senders), due_counts, active_from);
     let steady = context.facts.origin();
     let first_second = Book::first_second(context.clock.now(), context.load_start, steady);
@@ -164,12 +172,4 @@ fn start(program: Program, group: &ProducerGroup, context: &EngineContext) -> Ja
         end: group.active.until.map(|until| context.load_start + until),
     };
     JavaHandle::start(program, book, start)
-}
-
-fn due_count(group: &ProducerGroup, seed: u64, producer: ProducerIndex) -> DueCount {
-    let Load::Open { rate_per_second, arrivals } = group.load else { return DueCount::AsSent };
-    DueCount::Schedule(match arrivals {
-        Arrivals::Constant => DueTimes::constant(rate_per_second, producer, group.count),
-        Arrivals::Poisson => DueTimes::poisson(rate_per_second, producer_seed(seed, &group.name, producer, Purpose::Arrivals)),
-    })
 }

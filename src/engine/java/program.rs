@@ -21,6 +21,10 @@ use crate::engine::java::timeline::{Offset, Round};
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Longest silence of a program that runs: it speaks five times a second at least.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Longest wait until it takes what it is told; that fits into buffers on the way.
+const TELL_WITHIN: Duration = Duration::from_secs(10);
+/// Longest wait for the exit code of a program whose output has ended.
+const EXIT_WITHIN: Duration = Duration::from_secs(5);
 /// Rounds of questions for the clock.
 const CLOCK_ROUNDS: u64 = 25;
 /// What is kept of its standard error: so many lines, so much of each.
@@ -94,6 +98,8 @@ pub(super) struct Program {
     pub(super) java: String,
     /// Its heap's limit.
     pub(super) heap_bytes: u64,
+    /// Whether the client tells how long sends wait for metadata, and for memory.
+    pub(super) tells_waits: (bool, bool),
 }
 
 impl std::fmt::Debug for Program {
@@ -113,9 +119,11 @@ impl Program {
         if let Some(because) = first.refused {
             return Err(ProgramError::Refused(because));
         }
-        let Some((version, java, heap_bytes)) = first.ready else { return Err(ProgramError::Unknown("a start".to_owned())) };
+        let Some((version, java, heap_bytes, on_metadata, on_memory)) = first.ready else {
+            return Err(ProgramError::Unknown("a start".to_owned()));
+        };
         let offset = compare_clocks(&mut voice, &mut ear, &mut end, clock).await?;
-        Ok(Self { voice, ear, end, offset, version, java, heap_bytes })
+        Ok(Self { voice, ear, end, offset, version, java, heap_bytes, tells_waits: (on_metadata == 1, on_memory == 1) })
     }
 }
 
@@ -137,8 +145,12 @@ async fn compare_clocks(voice: &mut Voice, ear: &mut Ear, end: &mut GuestEnd, cl
 impl Ear {
     /// Says something to the program.
     pub(super) async fn tell(&mut self, text: &str) -> Result<(), ProgramError> {
-        self.0.write_all(text.as_bytes()).await?;
-        Ok(self.0.flush().await?)
+        let told = async {
+            self.0.write_all(text.as_bytes()).await?;
+            self.0.flush().await
+        };
+        let in_time = tokio::time::timeout(TELL_WITHIN, told).await;
+        Ok(in_time.unwrap_or_else(|_| Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it does not listen")))?)
     }
 }
 
@@ -155,7 +167,10 @@ impl Voice {
                 start: String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned(),
                 source,
             }),
-            Ok(Ok(None)) => Err(ProgramError::Ended { code: end.exit_code().await, said: self.errors.text() }),
+            Ok(Ok(None)) => {
+                let code = tokio::time::timeout(EXIT_WITHIN, end.exit_code()).await.ok().flatten();
+                Err(ProgramError::Ended { code, said: self.errors.text() })
+            }
             Ok(Err(error)) => Err(error),
         }
     }
@@ -236,12 +251,12 @@ mod tests {
     #[tokio::test]
     async fn lines_are_put_together_from_pieces_and_half_a_line_at_the_end_is_none() {
         let errors = GuestOutput::Err(Bytes::from_static(b"java.lang.Error: oh\n  at"));
-        let mut voice = voice(vec![out("{\"t\""), errors, out(":1}\n{\"t\":2}\n{\"t\""), out(":3}")]);
+        let mut voice = voice(vec![out("{\"t\""), errors, out(":[1,1]}\n{\"t\":[2,3]}\n{\"t\""), out(":[3,3]}")]);
         let mut told = Vec::new();
         while let Some(text) = voice.text().await.unwrap() {
             told.push(line::parse(&text).unwrap().t);
         }
-        assert_eq!(told, [Some(1), Some(2)]);
+        assert_eq!(told, [Some((1, 1)), Some((2, 3))]);
         assert_eq!(voice.errors.text(), "  java.lang.Error: oh\n    at");
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::engine::schedule;
 use crate::ids::HostPort;
 use crate::plan::model::{Arrivals, Load, ProducerGroup};
 
@@ -15,7 +16,7 @@ pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], seed: u64) -> 
     set("group", &group.name);
     set("seed", &seed.to_string());
     set("producers", &group.count.to_string());
-    set("share", &group.share.map_or(1, std::num::NonZeroU32::get).to_string());
+    set("share", &schedule::senders_per_client(group).to_string());
     let (load, poisson, rate, wait, every) = match group.load {
         Load::Open { rate_per_second, arrivals } => ("OPEN", arrivals == Arrivals::Poisson, rate_per_second, 0, 0),
         Load::Max => ("MAX", false, 0.0, 0, 0),

@@ -8,12 +8,12 @@ use super::*;
 use crate::clock::Moment;
 use crate::engine::generator::Generator;
 use crate::ids::TopicName;
-use crate::plan::model::{Active, EngineKind, RecordSpec};
+use crate::plan::model::{Active, Arrivals, EngineKind, Load, RecordSpec};
 use crate::record::fact::{GroupSecond, Stamped, Totals};
 use crate::record::sink::{self, FactSource};
 
 /// A group of two producers.
-pub(super) fn group(load: Load) -> ProducerGroup {
+pub(in crate::engine) fn group(load: Load) -> ProducerGroup {
     ProducerGroup {
         name: "steady".into(),
         count: 2,
@@ -34,10 +34,9 @@ const START: Moment = Moment(5_000_000);
 fn book(load: Load) -> (Book, FactSource) {
     let group = group(load);
     let (facts, source) = sink::channel(START, 0, 256);
-    let recorder = Arc::new(GroupRecorder::new(&group, facts, TELLS));
-    let senders: Arc<[Arc<SenderProgress>]> =
-        (0..group.count).map(|index| Arc::new(SenderProgress::new(ProducerIndex(index), index as usize, 0))).collect();
-    let due_counts = senders.iter().map(|sender| due_count(&group, 7, sender.producer)).collect();
+    let recorder = Arc::new(GroupRecorder::new(&group, facts, tells(&group, (true, true))));
+    let senders = schedule::senders(&group);
+    let due_counts = schedule::due_counts(&group, 7);
     let teller = SecondTeller::new(Arc::clone(&recorder), Arc::clone(&senders), due_counts, START);
     (Book::new(recorder, senders, Arc::new(Generator::new()), START, teller, 0), source)
 }
@@ -64,13 +63,13 @@ fn totals(facts: &[Fact]) -> Vec<Totals> {
 fn what_the_program_tells_becomes_the_groups_figures() {
     let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
     let lines = [
-        r#"{"made":[[0,0]],"sent":[[0,1]],"late":[[5,1]],"blocked":[[0,0,0]],"clients":[[0,null,100]],"process":[10000,900,5],"t":1000}"#,
-        r#"{"metadata":[["sent",0,2000,-1,[]],["updated",0,5000,2,[3]]],"waits":[[0,0,6000,5900,1]],"t":7000}"#,
+        r#"{"made":[[0,0]],"sent":[[0,1]],"late":[[5,1]],"blocked":[[0,0,0]],"clients":[[0,null,100]],"process":[10000,900,5],"t":[1000,1000]}"#,
+        r#"{"metadata":[["sent",0,2000,-1,[]],["updated",0,5000,2,[3]]],"waits":[[0,0,6000,5900,1]],"t":[7000,7000]}"#,
         r#"{"sent":[[0,1]],"records":[[0,0,2,0,10,20000,0]]}"#,
         r#"{"errors":[[1,"indeterminate","TimeoutException",null,"x"],[2,"failed","TimeoutException",null,"y"]],"made":[[1,50000]],
             "sent":[[0,3],[1,2]],"records":[[0,0,1,100000,100010,300000,1],[1,0,-1,50000,50010,310000,2],[0,0,2,200000,200010,320000,0],
-            [1,0,0,150000,150010,320000,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"t":400000}"#,
-        r#"{"t":1000000}"#,
+            [1,0,0,150000,150010,320000,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"t":[400000,400000]}"#,
+        r#"{"t":[1000000,1000000]}"#,
     ];
     enter(&mut book, 250_000, &lines).unwrap();
     let last = book.close(START + Duration::from_secs(1), START + Duration::from_micros(250_000));
@@ -101,8 +100,8 @@ fn what_the_program_tells_becomes_the_groups_figures() {
 fn a_record_that_its_sender_gave_up_counts_once() {
     let (mut book, source) = book(Load::Closed { wait: Duration::from_secs(1), every: Duration::ZERO });
     let lines = [
-        r#"{"made":[[0,0]],"sent":[[0,1]],"records":[[0,0,-1,0,0,1000000,-1]],"t":1000001}"#,
-        r#"{"sent":[[0,2]],"records":[[0,0,2,0,0,1500000,0],[0,0,2,1000001,1000001,1500000,0]],"t":1500001}"#,
+        r#"{"made":[[0,0]],"sent":[[0,1]],"records":[[0,0,-1,0,0,1000000,-1]],"t":[1000001,1000001]}"#,
+        r#"{"sent":[[0,2]],"records":[[0,0,2,0,0,1500000,0],[0,0,2,1000001,1000001,1500000,0]],"t":[1500001,1500001]}"#,
     ];
     enter(&mut book, u64::MAX / 2, &lines).unwrap();
     let last = book.close(START + Duration::from_secs(2), Moment(u64::MAX));
@@ -115,7 +114,7 @@ fn a_record_that_its_sender_gave_up_counts_once() {
 #[test]
 fn seconds_are_told_when_all_of_them_is_and_a_pause_skips_none() {
     let (mut book, source) = book(Load::Max);
-    enter(&mut book, u64::MAX / 2, &[r#"{"t":-300}"#, r#"{"t":999999}"#, r#"{"t":3100000}"#]).unwrap();
+    enter(&mut book, u64::MAX / 2, &[r#"{"t":[-300,-300]}"#, r#"{"t":[999999,999999]}"#, r#"{"t":[3100000,3100000]}"#]).unwrap();
     assert_eq!(seconds(&told(source)).iter().map(|second| second.second).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
@@ -134,7 +133,7 @@ fn words_of_what_is_not_there_and_lost_words_are_no_figures() {
         assert!(matches!(enter(&mut book, 0, &[text]), Err(ProgramError::Unknown(_))), "{text}");
     }
     let (mut book, source) = book(Load::Max);
-    enter(&mut book, 0, &[r#"{"untold":3,"metadata_lost":1,"t":5}"#]).unwrap();
+    enter(&mut book, 0, &[r#"{"untold":3,"metadata_lost":1,"t":[5,5]}"#]).unwrap();
     assert!(told(source).iter().any(|fact| matches!(fact.fact, Fact::FactsLost { count: 4 })));
 }
 
@@ -148,4 +147,40 @@ fn the_heap_has_room_for_every_clients_buffer() {
     assert_eq!(heap_bytes(&group) >> 20, 256 + 3 * 3);
     group.count = PRODUCERS_MAX + 1;
     assert!(JavaEngine::default().check(&group).unwrap_err().is_plan_fault());
+}
+
+#[test]
+fn what_was_handed_over_while_a_second_was_told_is_not_more_than_what_is_due() {
+    let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
+    // All outcomes until 1 s; meanwhile each has handed over those that are due at 1 s and 1.05 s.
+    enter(&mut book, u64::MAX / 2, &[r#"{"made":[[0,0],[1,0]],"sent":[[0,11],[1,11]],"t":[1000000,1060000]}"#]).unwrap();
+    let counts = seconds(&told(source))[0].counts;
+    assert_eq!((counts.due, counts.sent), (22, 22));
+}
+
+#[test]
+fn records_of_a_client_that_could_not_be_made_have_failed() {
+    let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
+    let lines = [
+        r#"{"errors":[[1,"failed","ConfigException",null,"No resolvable bootstrap urls"]],"sent":[[0,1]],"made":[[0,7]],
+            "records":[[0,0,-1,0,7,9,1]]}"#,
+        r#"{"t":[1000000,1000000]}"#,
+    ];
+    enter(&mut book, 1, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(1), START + Duration::from_micros(1));
+    assert_eq!(totals(&last), [Totals { due: 1, sent: 1, ok: 0, failed: 1, indeterminate: 0 }]);
+    assert!(told(source).iter().any(|fact| matches!(&fact.fact, Fact::RecordErrors { outcome, count: 1, .. } if outcome == "failed")));
+}
+
+#[test]
+fn waits_are_unknown_where_the_client_does_not_tell_or_is_shared() {
+    let mut group = group(Load::Max);
+    let waits = |group: &ProducerGroup, told| {
+        let tells = tells(group, told);
+        (tells.waits_for_metadata, tells.waits_for_memory)
+    };
+    assert_eq!(waits(&group, (true, true)), (true, true));
+    assert_eq!(waits(&group, (false, true)), (false, true));
+    group.share = std::num::NonZeroU32::new(2);
+    assert_eq!(waits(&group, (true, true)), (false, false));
 }

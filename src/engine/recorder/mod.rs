@@ -11,6 +11,7 @@ pub(crate) mod client;
 pub(crate) mod errors;
 pub(crate) mod figures;
 pub(crate) mod foreign;
+pub(crate) mod last;
 pub(crate) mod life;
 pub mod mark;
 pub(crate) mod pair;

@@ -88,7 +88,7 @@ impl SecondTeller {
         self.tell_as_of(|| clock.now(), at, second, end, clients);
     }
 
-    /// The same, for a client in another process: `now`, asked once what was sent is known, is until when it has told everything.
+    /// The same, for a client in another process: `now`, asked once what was sent is known, is after all that it has told.
     pub(crate) fn tell_as_of(&mut self, now: impl FnOnce() -> Moment, at: Moment, second: i64, end: Moment, clients: &[SeenClient]) {
         let mut told = GroupSecond { group: self.group.name.clone(), second, ..GroupSecond::default() };
         self.group.shards.take_into(&mut self.sum, &mut self.spare);

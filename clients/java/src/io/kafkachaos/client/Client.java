@@ -2,19 +2,34 @@ package io.kafkachaos.client;
 
 import java.time.Duration;
 import java.util.Properties;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** One {@link KafkaProducer}, made when the first of its senders has a record due. */
 final class Client {
+    /** In place of a time: the client says nothing of it. */
+    static final long UNKNOWN = -1;
+    private static final long NOT_BEGUN = Long.MIN_VALUE;
+    private static final String METADATA_WAIT = "metadata-wait-time-ns-total";
+    private static final String MEMORY_WAIT = "bufferpool-wait-time-ns-total";
+    /** After one that could not be made: no other try for so long. */
+    private static final long PAUSE_MICROS = TimeUnit.SECONDS.toMicros(1);
+
     final int index;
-    final Outcomes outcomes = new Outcomes();
+    final Outcomes outcomes;
     final MetadataLog metadata;
     private final Group group;
     private volatile KafkaProducer<byte[], byte[]> producer;
-    private long madeAt;
+    /** When it was first tried to make it. Set before anything of the client can happen. */
+    private volatile long madeAt = NOT_BEGUN;
+    /** Why it could not be made, and when to try again. */
+    private KafkaException refusal;
+    private long tryAgainAt;
+    /** Of the reporter alone. */
     private boolean isMadeTold;
     private Metric metadataWait;
     private Metric memoryWait;
@@ -24,6 +39,7 @@ final class Client {
     Client(Group group, int index) {
         this.group = group;
         this.index = index;
+        this.outcomes = new Outcomes(group.time);
         this.metadata = MetadataLog.of(group, index);
     }
 
@@ -44,17 +60,40 @@ final class Client {
         made.send(record, delivery);
     }
 
+    /** Makes it, unless it is there. One that cannot be made (no address resolves) refuses its records, and is tried again after a while. */
     private synchronized KafkaProducer<byte[], byte[]> makeOnce() {
         if (producer == null) {
-            madeAt = group.time.nowMicros();
-            KafkaProducer<byte[], byte[]> made = make(group.settings, group.clientId(index), new Properties());
-            metadataWait = metric(made, "metadata-wait-time-ns-total");
-            memoryWait = metric(made, "bufferpool-wait-time-ns-total");
-            metadataAge = metric(made, "metadata-age");
-            freeMemory = metric(made, "buffer-available-bytes");
-            producer = made;
+            long now = group.time.nowMicros();
+            if (refusal != null && now < tryAgainAt) {
+                throw refusal;
+            }
+            if (madeAt == NOT_BEGUN) {
+                madeAt = now;
+            }
+            try {
+                KafkaProducer<byte[], byte[]> made = make(group.settings, group.clientId(index), new Properties());
+                metadataWait = metric(made, METADATA_WAIT);
+                memoryWait = metric(made, MEMORY_WAIT);
+                metadataAge = metric(made, "metadata-age");
+                freeMemory = metric(made, "buffer-available-bytes");
+                producer = made;
+            } catch (KafkaException refused) {
+                // At the top it only says that it could not be made.
+                refusal = refused.getCause() instanceof KafkaException ? (KafkaException) refused.getCause() : refused;
+                tryAgainAt = group.time.nowMicros() + PAUSE_MICROS;
+                throw refusal;
+            }
         }
         return producer;
+    }
+
+    boolean isMade() {
+        return producer != null;
+    }
+
+    /** Whether producers of this version tell how long sends have waited for metadata, and for memory. */
+    static boolean[] tellsWaits(KafkaProducer<byte[], byte[]> producer) {
+        return new boolean[] {metric(producer, METADATA_WAIT) != null, metric(producer, MEMORY_WAIT) != null};
     }
 
     private static Metric metric(KafkaProducer<byte[], byte[]> producer, String name) {
@@ -64,19 +103,19 @@ final class Client {
             .orElse(null);
     }
 
-    /** Time that all sends of this client together have waited for metadata; 0 where the client does not tell. */
+    /** Time that all sends of this client together have waited for metadata, or {@link #UNKNOWN}. */
     long metadataWaitMicros() {
-        return nanos(metadataWait) / 1_000;
+        return micros(metadataWait);
     }
 
     /** The same for memory. */
     long memoryWaitMicros() {
-        return nanos(memoryWait) / 1_000;
+        return micros(memoryWait);
     }
 
-    private static long nanos(Metric metric) {
-        Double value = value(metric);
-        return value == null ? 0 : value.longValue();
+    private static long micros(Metric nanos) {
+        Double value = value(nanos);
+        return value == null ? UNKNOWN : value.longValue() / 1_000;
     }
 
     private static Double value(Metric metric) {
@@ -84,10 +123,11 @@ final class Client {
         return value instanceof Double && !((Double) value).isNaN() ? (Double) value : null;
     }
 
-    /** Writes when the client was made, once. */
-    synchronized void tellMade(Json json) {
-        if (producer != null && !isMadeTold) {
-            json.open().number(index).number(madeAt).close();
+    /** Writes when the client was made, or first tried to be, once. */
+    void tellMade(Json json) {
+        long at = madeAt;
+        if (at != NOT_BEGUN && !isMadeTold) {
+            json.open().number(index).number(at).close();
             isMadeTold = true;
         }
     }

@@ -63,6 +63,6 @@ final class Delivery implements Callback {
             sender.group.untold.incrementAndGet();
             return;
         }
-        sender.client.outcomes.add(sender.producer, topic, partition, due, sent, sender.group.time.nowMicros(), error);
+        sender.client.outcomes.add(sender.producer, topic, partition, due, sent, error);
     }
 }

@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
-import org.apache.kafka.common.errors.DisconnectException;
-import org.apache.kafka.common.errors.NetworkException;
-import org.apache.kafka.common.errors.NotEnoughReplicasAfterAppendException;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
+import org.apache.kafka.common.errors.ProducerFencedException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.UnknownServerException;
 
@@ -73,14 +74,18 @@ final class Errors {
     }
 
     /**
-     * Whether a record that the client had taken may be in the log. An exception that a broker's refusal makes says that it is not; the
-     * client's own ones (expired, cut off, closed) leave it open, because the client does not tell whether the batch was ever sent.
+     * Whether a record that the client had taken may be in the log. Only a refusal that would have met its first attempt as well says that
+     * it is not: too large, invalid, not allowed. The client's own exceptions (expired, cut off, closed) leave it open, because the client
+     * does not tell whether the batch was ever sent. So do those that it would send again after: attempts before may have got through, and
+     * with acks=all a broker may say them after it has written (DelayedProduce: no longer the leader, topic gone, disk gone, too few
+     * replicas). And so do those of idempotence, which speak of what came before.
      */
     static boolean mayBeWritten(Throwable error) {
-        if (error instanceof TimeoutException || error instanceof NetworkException || error instanceof DisconnectException) {
+        if (error instanceof RetriableException || error instanceof UnknownServerException) {
             return true;
         }
-        if (error instanceof NotEnoughReplicasAfterAppendException || error instanceof UnknownServerException) {
+        if (error instanceof OutOfOrderSequenceException || error instanceof InvalidProducerEpochException
+            || error instanceof ProducerFencedException) {
             return true;
         }
         return !(error instanceof ApiException);

@@ -13,6 +13,8 @@ final class Group {
     static final long HELD_MAX = 1_000_000;
     /** How long senders may take to end once their clients are closed. */
     private static final long LAST_TURN_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long clients may take to close once the drain is over; one that still does is left, and its records are told of by nobody. */
+    private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     final Settings settings;
     final Time time;
@@ -75,17 +77,19 @@ final class Group {
             thread.start();
             closing.add(thread);
         }
-        for (Thread thread : closing) {
-            thread.join();
-        }
+        await(closing, deadline + CLOSE_NANOS);
         awaitSenders(System.nanoTime() + LAST_TURN_NANOS);
     }
 
     private void awaitSenders(long deadline) throws InterruptedException {
-        for (Sender sender : senders) {
+        await(senders.stream().map(sender -> sender.thread).toList(), deadline);
+    }
+
+    private static void await(List<Thread> threads, long deadline) throws InterruptedException {
+        for (Thread thread : threads) {
             long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (millis > 0) {
-                sender.thread.join(millis);
+                thread.join(millis);
             }
         }
     }

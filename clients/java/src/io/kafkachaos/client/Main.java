@@ -51,14 +51,19 @@ public final class Main {
         if (LoggerFactory.getILoggerFactory() != StaticLoggerBinder.getSingleton().getLoggerFactory()) {
             refuse("Kafka's log does not go through this program, so Metadata requests cannot be counted");
         }
+        boolean[] tellsWaits = {};
         try {
-            warmUp(settings);
+            tellsWaits = warmUp(settings);
         } catch (KafkaException refused) {
             refuse(deepest(refused));
         }
         String java = System.getProperty("java.vm.name") + " " + System.getProperty("java.version");
         long heapBytes = Runtime.getRuntime().maxMemory();
-        output.write(new Json().name("ready").open().text(AppInfoParser.getVersion()).text(java).number(heapBytes).close());
+        Json ready = new Json().name("ready").open().text(AppInfoParser.getVersion()).text(java).number(heapBytes);
+        for (boolean tells : tellsWaits) {
+            ready.number(tells ? 1 : 0);
+        }
+        output.write(ready.close());
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             obey(line.split(" "), settings);
         }
@@ -94,15 +99,16 @@ public final class Main {
 
     /**
      * Loads the client's classes and has it judge the configuration, without talking to a broker: what the JVM needs for its own start
-     * must not show as the first records' latency.
+     * must not show as the first records' latency. Returns what the client tells of waits.
      */
-    private static void warmUp(Settings settings) {
+    private static boolean[] warmUp(Settings settings) {
         Properties nowhere = new Properties();
         nowhere.setProperty("bootstrap.servers", NOWHERE);
         nowhere.setProperty("max.block.ms", "50");
         try (KafkaProducer<byte[], byte[]> producer = Client.make(settings, "warm-up", nowhere)) {
             producer.send(new ProducerRecord<>(settings.topics.get(0), new byte[1]), (metadata, error) -> { });
             producer.close(Duration.ZERO);
+            return Client.tellsWaits(producer);
         }
     }
 

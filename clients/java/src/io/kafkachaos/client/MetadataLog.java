@@ -16,6 +16,7 @@ final class MetadataLog {
     /** Far more than a client can log between two reports; more than that is counted. */
     private static final int EVENTS_MAX = 10_000;
     private static final String CLIENT = "clientId=";
+    private static final int[] NO_COUNTS = {};
 
     private static final Map<String, MetadataLog> OF_CLIENTS = new ConcurrentHashMap<>();
 
@@ -23,18 +24,25 @@ final class MetadataLog {
     private final Group group;
     private final Queue<Event> events = new ArrayDeque<>();
     private long lost;
-    /** Partitions of each of the group's topics, as in the last snapshot. */
-    private volatile int[] partitions;
 
-    /** Writes itself: its kind, the client, when, a node or a version, partition counts; always so many columns. */
-    private interface Event {
-        void tell(Json json);
+    /** Its kind, when, a node or a version, partition counts. */
+    private static final class Event {
+        final String kind;
+        final long at;
+        final int number;
+        final int[] counts;
+
+        Event(String kind, long at, int number, int[] counts) {
+            this.kind = kind;
+            this.at = at;
+            this.number = number;
+            this.counts = counts;
+        }
     }
 
     private MetadataLog(Group group, int client) {
         this.group = group;
         this.client = client;
-        this.partitions = new int[group.settings.topics.size()];
     }
 
     /** The log of a client that is about to be made. */
@@ -60,14 +68,13 @@ final class MetadataLog {
         }
     }
 
-    /** Whether the last snapshot holds a topic. */
-    boolean knows(int topic) {
-        return partitions[topic] > 0;
-    }
-
     synchronized void tell(Json json) {
         for (Event event = events.poll(); event != null; event = events.poll()) {
-            event.tell(json);
+            json.open().text(event.kind).number(client).number(event.at).number(event.number).open();
+            for (int count : event.counts) {
+                json.number(count);
+            }
+            json.close().close();
         }
     }
 
@@ -90,36 +97,26 @@ final class MetadataLog {
     }
 
     private void requested(Object node) {
-        long at = group.time.nowMicros();
-        int id = ((Node) node).id();
-        add(json -> json.open().text("sent").number(client).number(at).number(id).open().close().close());
+        add("sent", ((Node) node).id(), NO_COUNTS);
     }
 
     private void cutOff() {
-        long at = group.time.nowMicros();
-        add(json -> json.open().text("cut_off").number(client).number(at).number(0).open().close().close());
+        add("cut_off", 0, NO_COUNTS);
     }
 
     private void updated(int version, Cluster cluster) {
-        long at = group.time.nowMicros();
-        int[] counts = new int[partitions.length];
+        int[] counts = new int[group.settings.topics.size()];
         for (int topic = 0; topic < counts.length; topic++) {
             Integer count = cluster.partitionCountForTopic(group.settings.topics.get(topic));
             counts[topic] = count == null ? 0 : count;
         }
-        partitions = counts;
-        add(json -> {
-            json.open().text("updated").number(client).number(at).number(version).open();
-            for (int count : counts) {
-                json.number(count);
-            }
-            json.close().close();
-        });
+        add("updated", version, counts);
     }
 
-    private synchronized void add(Event event) {
+    /** It happens now; now is read where nobody tells, so that what happened before a moment is told after it. */
+    private synchronized void add(String kind, int number, int[] counts) {
         if (events.size() < EVENTS_MAX) {
-            events.add(event);
+            events.add(new Event(kind, group.time.nowMicros(), number, counts));
         } else {
             lost++;
         }

@@ -16,10 +16,16 @@ final class Outcomes {
     /** In place of a partition: the client did not take the record. */
     static final long NOT_TAKEN = -1;
 
+    private final Time time;
     private long[] cells = new long[64 * COLUMNS];
     private int used;
 
-    synchronized void add(int sender, int topic, long partition, long due, long sent, long known, long error) {
+    Outcomes(Time time) {
+        this.time = time;
+    }
+
+    /** Known from now on. Now is read where nobody takes: what became known before a moment is there for whoever takes after it. */
+    synchronized void add(int sender, int topic, long partition, long due, long sent, long error) {
         if (used == cells.length) {
             cells = Arrays.copyOf(cells, cells.length * 2);
         }
@@ -28,7 +34,7 @@ final class Outcomes {
         cells[used++] = partition;
         cells[used++] = due;
         cells[used++] = sent;
-        cells[used++] = known;
+        cells[used++] = time.nowMicros();
         cells[used++] = error;
     }
 

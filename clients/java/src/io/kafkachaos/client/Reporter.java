@@ -7,14 +7,16 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Tells what happened, fifty times a second while something does: outcomes, counts of hand-overs, what the clients said of metadata; once a
- * second also what only has a present value. A line whose time is {@code t} tells all that happened until {@code t}, together with the lines
- * before it. In each line, outcomes are read first and hand-overs then, so that no record has an outcome that was not sent.
+ * second also what only has a present value. A line with {@code t} tells all outcomes and all of metadata until {@code t[0]}, together with the
+ * lines before it, and nothing that happened after {@code t[1]}. In each line, outcomes are read first and hand-overs then, so that no record
+ * has an outcome that was not sent; last of all which clients there are, so that nothing is told of one that is not.
  */
 final class Reporter implements Runnable {
     private static final long PAUSE_MILLIS = 20;
     /** Longest silence: whoever listens sees that this program is alive. */
     private static final long SILENCE_MICROS = 200_000;
-    private static final int RECORDS_PER_LINE = 20_000;
+    /** Whoever listens has other things to do between two lines. */
+    private static final int RECORDS_PER_LINE = 1_000;
     private static final long SECOND_MICROS = TimeUnit.SECONDS.toMicros(1);
     /** Ticks of the kernel's clock in /proc are 10 ms on every architecture that Linux runs on today. */
     private static final long TICK_MICROS = 10_000;
@@ -55,6 +57,7 @@ final class Reporter implements Runnable {
     }
 
     private void tell(boolean isLast) {
+        long until = group.time.nowMicros();
         for (Client client : group.clients) {
             tellRecords(client.outcomes.take());
         }
@@ -66,18 +69,18 @@ final class Reporter implements Runnable {
         if (untold > 0) {
             json.name("untold").number(untold);
         }
-        long now = group.time.nowMicros();
-        long second = Math.floorDiv(now + group.activeSinceSteady, SECOND_MICROS);
+        long second = Math.floorDiv(until + group.activeSinceSteady, SECOND_MICROS);
         if (second != secondTold || isLast) {
             secondTold = second;
-            tellPresent(json, now);
+            tellPresent(json, until);
         }
+        tellMade(json);
         if (isLast) {
             json.name("last").number(1);
         }
-        if (!json.isEmpty() || now - timeTold >= SILENCE_MICROS) {
-            timeTold = now;
-            output.write(json.name("t").number(now));
+        if (!json.isEmpty() || until - timeTold >= SILENCE_MICROS) {
+            timeTold = until;
+            output.write(json.name("t").open().number(until).number(group.time.nowMicros()).close());
         }
     }
 
@@ -86,6 +89,7 @@ final class Reporter implements Runnable {
         for (int from = 0; from < cells.length; from += stride) {
             Json json = new Json();
             tellWhatCameBefore(json);
+            tellMade(json);
             json.name("records").open();
             int to = Math.min(cells.length, from + stride);
             for (int record = from; record < to; record += Outcomes.COLUMNS) {
@@ -100,12 +104,16 @@ final class Reporter implements Runnable {
         group.held.addAndGet(-cells.length / Outcomes.COLUMNS);
     }
 
-    /** What is to be told with records or before them: their errors, their clients, that they were sent. */
-    private void tellWhatCameBefore(Json json) {
-        group.errors.tell(json);
+    private void tellMade(Json json) {
         json.list("made");
         group.clients.forEach(client -> client.tellMade(json));
-        json.endList().list("metadata");
+        json.endList();
+    }
+
+    /** What is to be told with records or before them: their errors, what was said of metadata, that they were sent. */
+    private void tellWhatCameBefore(Json json) {
+        group.errors.tell(json);
+        json.list("metadata");
         group.clients.forEach(client -> client.metadata.tell(json));
         json.endList();
         long lost = group.clients.stream().mapToLong(client -> client.metadata.takeLost()).sum();
@@ -140,15 +148,14 @@ final class Reporter implements Runnable {
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
             long cpuMicros = (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * TICK_MICROS;
             long threads = Long.parseLong(fields[17]);
-            long residentBytes = 0;
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
                 if (line.startsWith("VmRSS:")) {
-                    residentBytes = Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
+                    long residentBytes = Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
+                    json.name("process").open().number(cpuMicros).number(residentBytes).number(threads).close();
                 }
             }
-            json.name("process").open().number(cpuMicros).number(residentBytes).number(threads).close();
         } catch (IOException unknown) {
-            // No such files: the figures stay unknown.
+            // No such files, or no such line: the figures stay unknown.
         }
     }
 }

@@ -10,7 +10,7 @@ import org.apache.kafka.common.errors.TimeoutException;
  * any other producer. A sender never skips a record: after a block it hands over all that became due meanwhile.
  */
 final class Sender implements Runnable {
-    /** A {@code send} that takes longer has waited for something. */
+    /** A {@code send} that takes longer is asked whether it has waited for something. */
     private static final long BLOCKED_MICROS = 1_000;
     private static final long STACK_BYTES = 256 << 10;
     /** No record is being handed over. */
@@ -126,6 +126,7 @@ final class Sender implements Runnable {
         sequence++;
         Delivery delivery = new Delivery(this, topic, due, now);
         refusal = null;
+        boolean wasMade = client.isMade();
         sent++;
         inSendTopic = topic;
         inSendSince = now;
@@ -137,9 +138,8 @@ final class Sender implements Runnable {
         }
         inSendDue = IDLE;
         long returned = group.time.nowMicros();
-        if (returned - now >= BLOCKED_MICROS) {
+        if (returned - now >= BLOCKED_MICROS && (hasWaited(returned, returned - now) || !wasMade)) {
             isBehind = true;
-            blocked(returned, returned - now);
         }
         return delivery;
     }
@@ -149,14 +149,30 @@ final class Sender implements Runnable {
         refusal = error;
     }
 
-    /** Splits the time of a {@code send} that has waited, by the client's own clocks of such waits, which leave out waits in vain. */
-    private void blocked(long at, long took) {
+    /**
+     * Whether the client has held up a {@code send} that took its time, by its own clocks of such waits; these leave out waits in vain,
+     * which end with a refusal. Without either, this thread was not run, or the JVM paused: that is this program's own lateness.
+     */
+    private boolean hasWaited(long at, long took) {
         long metadata = client.metadataWaitMicros();
         long memory = client.memoryWaitMicros();
-        long onMetadata = Math.min(took, metadata - metadataWaitMicros);
-        long onMemory = Math.min(took - onMetadata, memory - memoryWaitMicros);
+        long onMetadata = onClock(metadata, metadataWaitMicros, took);
+        long onMemory = onClock(memory, memoryWaitMicros, took - onMetadata);
         metadataWaitMicros = metadata;
         memoryWaitMicros = memory;
+        if (group.settings.share == 1) {
+            tellWaits(at, took, onMetadata, onMemory);
+        }
+        // The clocks may also hold shorter waits of sends before.
+        return refusal != null || onMetadata + onMemory >= took / 2;
+    }
+
+    /** How far a clock has moved, at most {@code limit}; one that is not there does not move. */
+    private static long onClock(long now, long before, long limit) {
+        return now == Client.UNKNOWN ? 0 : Math.min(limit, now - Math.max(0, before));
+    }
+
+    private void tellWaits(long at, long took, long onMetadata, long onMemory) {
         group.waits.add(client.index, Waits.METADATA, at, onMetadata, true);
         group.waits.add(client.index, Waits.MEMORY, at, onMemory, true);
         if (refusal instanceof TimeoutException) {

@@ -9,10 +9,18 @@ import java.util.Objects;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
+import org.apache.kafka.common.errors.InvalidTimestampException;
+import org.apache.kafka.common.errors.KafkaStorageException;
 import org.apache.kafka.common.errors.NetworkException;
+import org.apache.kafka.common.errors.NotEnoughReplicasAfterAppendException;
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
+import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.UnknownServerException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** The program's tests, run when it is built. */
 public final class Tests {
@@ -26,6 +34,7 @@ public final class Tests {
         linesAreJson();
         waitsAreToldFromAMillisecondOn();
         theLogIsReadByItsArguments();
+        aClientThatCannotBeMadeRefusesItsRecords();
     }
 
     private static void sameAsTheNativeLoad(Path golden) throws Exception {
@@ -41,8 +50,16 @@ public final class Tests {
         check("expired", true, Errors.mayBeWritten(new TimeoutException("Expiring 1 record(s)")));
         check("cut off", true, Errors.mayBeWritten(new NetworkException("Disconnected from node 1")));
         check("closed", true, Errors.mayBeWritten(new KafkaException("Producer is closed forcefully.")));
-        check("refused", false, Errors.mayBeWritten(new NotEnoughReplicasException("2 of 3")));
+        check("no longer the leader", true, Errors.mayBeWritten(new NotLeaderOrFollowerException("moved after the append")));
+        check("topic gone", true, Errors.mayBeWritten(new UnknownTopicOrPartitionException("deleted after the append")));
+        check("disk gone", true, Errors.mayBeWritten(new KafkaStorageException("lost after the append")));
+        check("too few after the append", true, Errors.mayBeWritten(new NotEnoughReplicasAfterAppendException("1 of 3")));
+        check("last of several attempts", true, Errors.mayBeWritten(new NotEnoughReplicasException("2 of 3")));
+        check("of what came before", true, Errors.mayBeWritten(new OutOfOrderSequenceException("a gap")));
+        check("server error", true, Errors.mayBeWritten(new UnknownServerException("oh")));
         check("too large", false, Errors.mayBeWritten(new RecordTooLargeException("large")));
+        check("not allowed", false, Errors.mayBeWritten(new TopicAuthorizationException("orders")));
+        check("invalid", false, Errors.mayBeWritten(new InvalidTimestampException("too late")));
         Errors errors = new Errors();
         check("first kind", 1L, errors.number(new TimeoutException("one"), true));
         check("same kind", 1L, errors.number(new TimeoutException("two"), true));
@@ -84,6 +101,30 @@ public final class Tests {
         Json json = new Json();
         log.tell(json.name("m").open());
         check("log", "{\"m\":[[\"sent\",0,T,2,[]],[\"cut_off\",0,T,0,[]]]}\n", json.close().line().replaceAll("0,[0-9]+,", "0,T,"));
+    }
+
+    /** Nobody can connect to an address without a port: the client does not even come to be, as with a name that does not resolve. */
+    private static void aClientThatCannotBeMadeRefusesItsRecords() throws Exception {
+        String lines = "group=nowhere\nseed=1\nproducers=1\nshare=1\nload=OPEN\npoisson=false\nrate=1000\nwait=0\nevery=0\nsize=9\nkeys=0\n"
+            + "topic.0=orders\nconfig.bootstrap.servers=127.0.0.1\n\n";
+        Group group = new Group(Settings.read(new BufferedReader(new StringReader(lines))), new Time(System.nanoTime()), 0, 2_999);
+        group.start();
+        group.senders.get(0).thread.join();
+        Client client = group.clients.get(0);
+        long[] told = client.outcomes.take();
+        check("all have an outcome", group.senders.get(0).sent(), (long) told.length / Outcomes.COLUMNS);
+        check("three are due", 3L, group.senders.get(0).sent());
+        for (int record = 0; record < told.length; record += Outcomes.COLUMNS) {
+            check("not taken", Outcomes.NOT_TAKEN, told[record + 2]);
+            check("one kind of error", 1L, told[record + 6]);
+        }
+        Json json = new Json();
+        group.errors.tell(json);
+        client.tellMade(json.list("made"));
+        client.tellMade(json.endList());
+        String line = json.line();
+        check(line, true, line.contains("\"failed\",\"ConfigException\",null,\"Invalid url in bootstrap.servers"));
+        check("made is told, once", "{\"made\":[[0,T]]}\n", line.replaceAll("\\[0,[0-9]+\\]", "[0,T]").replaceAll("\"errors.*\\]\\],", ""));
     }
 
     private static void check(String what, Object expected, Object found) {
