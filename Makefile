@@ -40,6 +40,7 @@ demo: setup build ## set up, build, and run a plan on a real cluster
 .PHONY: test
 test: c-toolchain ## all tests, those on real brokers included
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
+	scripts/setup java $(KAFKA_TEST_VERSIONS)
 	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
 
 .PHONY: quick
@@ -51,7 +52,7 @@ build: ## the program, optimised
 	cargo build --release $(LOCKED)
 
 .PHONY: bench
-bench: setup ## all benchmarks, with other producers on a real cluster; rewrites results/bench (25 minutes)
+bench: setup c-toolchain java ## all benchmarks, with other producers on a real cluster; rewrites results/bench (25 minutes)
 	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example bench
 	$(BENCH) about --command 'make bench' --out $(BENCH_OUT)
 	$(BENCH) paired --kafka $(KAFKA) --out $(BENCH_OUT) $(BENCH_PAIRED_FLAGS)
@@ -64,7 +65,7 @@ bench: setup ## all benchmarks, with other producers on a real cluster; rewrites
 	$(BENCH) page --out $(BENCH_OUT)
 
 .PHONY: conformance
-conformance: ## our producer against Java's and librdkafka, on real brokers: hours
+conformance: c-toolchain ## our producer against Java's and librdkafka, on real brokers: hours
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
 	scripts/setup java $(KAFKA_TEST_VERSIONS)
 	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example conformance
@@ -87,10 +88,10 @@ librdkafka: c-toolchain ## the program, optimised, with the C client as an engin
 # Only asked for where librdkafka is built.
 .PHONY: c-toolchain
 c-toolchain:
-	@$(if $(or $(CARGO_FEATURES),$(filter librdkafka,$(MAKECMDGOALS))),scripts/setup librdkafka)
+	@$(if $(or $(CARGO_FEATURES),$(filter librdkafka bench conformance,$(MAKECMDGOALS))),scripts/setup librdkafka)
 
 .PHONY: setup
-setup: ## toolchain, container engine, the image of KAFKA, the Java producer program
+setup: ## toolchain, container engine, the image of KAFKA
 	@scripts/setup all $(KAFKA)
 
 .PHONY: image
