@@ -14,6 +14,9 @@ pub(super) const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// Bound on the phase as a whole: the wait, and the closing of all clients.
 const DRAIN_AND_CLOSE_MAX: Duration = Duration::from_secs(15);
 
+/// From the end of the steps to the end of the load, at least: every group must have heard of it before.
+const END_LEAD: Duration = Duration::from_millis(100);
+
 /// What can move a run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
@@ -72,6 +75,16 @@ impl Phases {
         self.steps_at
     }
 
+    /// From when on no record is due, once that is known: without steps from the start.
+    #[must_use]
+    pub(super) fn load_end(&self) -> Option<Moment> {
+        match self.phase {
+            Phase::Recovery => self.until,
+            _ if self.has_steps => None,
+            _ => Some(self.steps_at + self.recovery),
+        }
+    }
+
     /// Takes an input; returns the phase that begins with it, if one does. One call moves at most one phase on: call it with
     /// [`Input::Tick`] until it returns `None`.
     pub(super) fn on(&mut self, input: Input, now: Moment) -> Option<Phase> {
@@ -83,7 +96,7 @@ impl Phases {
             (Phase::Steady, _) if due && self.has_steps => (Phase::Steps, None),
             // Counted from when it was due, so that a busy machine does not stretch the run.
             (Phase::Steady, _) if due => (Phase::Recovery, Some(self.steps_at + self.recovery)),
-            (Phase::Steps, Input::StepsOver) => (Phase::Recovery, Some(now + self.recovery)),
+            (Phase::Steps, Input::StepsOver) => (Phase::Recovery, Some(now + self.recovery.max(END_LEAD))),
             (Phase::Recovery, _) if due => (Phase::Drain, Some(now + DRAIN_AND_CLOSE_MAX)),
             (Phase::Drain, _) if due => (Phase::End, None),
             _ => return None,
@@ -139,6 +152,20 @@ mod tests {
     fn a_run_without_steps_goes_straight_to_recovery() {
         let (clock, mut phases) = phases(2, 10, 6, false);
         assert_eq!(tick(&clock, &mut phases, 20), [(2, Phase::Steady), (12, Phase::Recovery), (18, Phase::Drain)]);
+    }
+
+    #[test]
+    fn the_end_of_the_load_is_known_before_it_comes() {
+        let (clock, mut without) = phases(0, 8, 0, false);
+        let end = clock.now() + seconds(8);
+        assert_eq!(without.load_end(), Some(end));
+        tick(&clock, &mut without, 8);
+        assert_eq!((without.phase(), without.load_end()), (Phase::Drain, Some(end)));
+        let (clock, mut with) = phases(0, 8, 0, true);
+        tick(&clock, &mut with, 9);
+        assert_eq!(with.load_end(), None);
+        with.on(Input::StepsOver, clock.now());
+        assert_eq!(with.load_end(), Some(clock.now() + END_LEAD));
     }
 
     #[test]

@@ -55,7 +55,13 @@ impl Load<'_> {
         let mut steps = std::pin::pin!(steps);
         let mut drain: BoxFuture<'_, ()> = std::future::pending().boxed();
         let mut failure = None;
+        let mut told_end = None;
         loop {
+            // Told as soon as it is known, which is ahead, so that no record too many is handed over.
+            if let Some(end) = self.phases.load_end().filter(|end| told_end != Some(*end)) {
+                handles.iter().for_each(|handle| handle.stop_sending(end));
+                told_end = Some(end);
+            }
             let in_steps = self.phases.phase() == Phase::Steps;
             let until = self.phases.until();
             let input = tokio::select! {
@@ -72,11 +78,9 @@ impl Load<'_> {
             let Some(phase) = self.phases.on(input, self.clock.now()) else { continue };
             self.tell(phase);
             match phase {
-                // The end of sending is known now; told ahead, so that no record too many is handed over.
-                Phase::Recovery => self.phases.until().iter().for_each(|end| handles.iter().for_each(|handle| handle.stop_sending(*end))),
                 Phase::Drain => drain = finish(std::mem::take(&mut handles), DRAIN_MAX),
                 Phase::End => break,
-                Phase::Warmup | Phase::Steady | Phase::Steps => {}
+                Phase::Warmup | Phase::Steady | Phase::Steps | Phase::Recovery => {}
             }
         }
         let bound = if !handles.is_empty() {

@@ -170,10 +170,10 @@ async fn sending_stops_where_recovery_ends_and_the_drain_ends_when_all_is_known(
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_steps_the_end_is_known_from_the_start_of_recovery() {
+async fn without_steps_the_end_is_known_from_the_start() {
     let (asked, phases) = run(None, 0, None).await;
     assert_eq!(phases, [(0, Phase::Warmup), (2, Phase::Steady), (5, Phase::Recovery), (9, Phase::Drain), (9, Phase::End)]);
-    assert_eq!(words(&asked), [(5, "stop at 9"), (9, "finish within 10"), (9, "closed")]);
+    assert_eq!(words(&asked), [(0, "stop at 9"), (9, "finish within 10"), (9, "closed")]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,13 +187,13 @@ async fn a_stop_closes_the_groups_at_once() {
 async fn a_stop_during_the_drain_waits_a_bounded_time() {
     let (asked, phases) = run(None, 10, Some(10.0)).await;
     assert_eq!(phases.last(), Some(&(10, Phase::End)));
-    assert_eq!(words(&asked), [(5, "stop at 9"), (9, "finish within 10")]);
+    assert_eq!(words(&asked), [(0, "stop at 9"), (9, "finish within 10")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_group_that_fails_ends_the_run_with_its_error_also_while_it_drains() {
     for (fails_after_s, expected) in
-        [(7, vec![(7, "finish within 0"), (7, "closed")]), (10, vec![(5, "stop at 9"), (9, "finish within 10")])]
+        [(7, vec![(7, "finish within 0"), (7, "closed")]), (10, vec![(0, "stop at 9"), (9, "finish within 10")])]
     {
         let steps_s = (fails_after_s == 7).then_some(60);
         let (outcome, asked, phases) = outcome(steps_s, 5, None, Some(fails_after_s)).await;
