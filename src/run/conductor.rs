@@ -39,6 +39,9 @@ use crate::ui::colour::Tone;
 /// From the decision to start the load until its first record may be due: time to make every client.
 const LOAD_LEAD: Duration = Duration::from_millis(300);
 
+/// Why there is no count of requests by a cluster that is used again.
+const SERVED_BEFORE: &str = "the cluster has served earlier runs, and its logs hold their requests too: run without --reuse to count";
+
 /// Folder of the brokers' logs, in the run's folder.
 const LOGS: &str = "logs";
 
@@ -169,6 +172,9 @@ impl Run<'_> {
         let spec = &self.request.plan.cluster;
         if self.request.reuse {
             if let Some(cluster) = DockerCluster::attach(spec, &options).await? {
+                if self.request.request_log {
+                    self.screen.note(Tone::Warning, &format!("there will be no {REQUESTS}: {SERVED_BEFORE}"));
+                }
                 return Ok(cluster);
             }
             self.screen.note(Tone::Warning, "no kept cluster fits this plan: starting one");
@@ -313,7 +319,7 @@ impl Run<'_> {
             saved = cluster.save_logs(&folder) => match saved {
                 Ok(logs) => {
                     self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display()));
-                    self.count_requests(&logs);
+                    self.count_requests(cluster, &logs);
                 }
                 Err(error) => self.screen.note(Tone::Warning, &format!("brokers' logs could not be saved: {error}")),
             },
@@ -321,12 +327,13 @@ impl Run<'_> {
     }
 
     /// What the brokers' own logs count, if they were to log requests.
-    fn count_requests(&self, logs: &[SavedLog]) {
+    fn count_requests(&self, cluster: &DockerCluster, logs: &[SavedLog]) {
         if !self.request.request_log {
             return;
         }
         let remark = match requests::write(&self.folder.file(REQUESTS), logs) {
             Ok(true) => return,
+            Ok(false) if cluster.is_reused() => SERVED_BEFORE.to_owned(),
             Ok(false) => "the container engine has dropped the beginning of a node's log: its requests are not counted".to_owned(),
             Err(error) => error.to_string(),
         };

@@ -13,7 +13,7 @@ pub(super) const REQUESTS: &str = "requests.csv";
 
 const COLUMNS: [&str; 4] = ["node", "client", "request", "count"];
 
-/// Writes the table. `Ok(false)`: there is none, because a node's log has lost its beginning and its counts would be too low.
+/// Writes the table. `Ok(false)`: there is none, because a node's requests cannot be counted, and those of the others would be too few.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -234,11 +234,14 @@ async fn a_kept_cluster_is_used_again_with_fresh_topics() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("one-node.toml");
     std::fs::write(&plan, ONE_NODE.split("[[step]]").next().unwrap()).unwrap();
-    let first = run_plan(&plan, &["--keep"]);
+    let first = run_plan(&plan, &["--keep", "--request-log"]);
     assert_passed(&first);
+    assert!(!first.rows("requests.csv").is_empty());
     assert!(!left_of(&first.run).is_empty(), "it was to be kept");
-    let second = run_plan(&plan, &["--reuse"]);
+    let second = run_plan(&plan, &["--reuse", "--request-log"]);
     assert_passed(&second);
+    assert!(!second.folder.join("requests.csv").exists(), "it would count the first run's requests too");
+    assert!(second.said.contains("no requests.csv: the cluster has served earlier runs"), "{}", second.said);
     assert_eq!(first.run["totals"], second.run["totals"]);
     assert!(second.said.contains("using the kept cluster"), "{}", second.said);
     let run = first.run["run_id"].as_str().unwrap();

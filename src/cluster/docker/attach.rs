@@ -42,7 +42,7 @@ impl DockerCluster {
         leash.0.disarm();
         let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<_, _>>()?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
-        Ok(Self { daemon, run, image, nodes, is_kept: true, leash })
+        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, leash })
     }
 
     /// Lets every node run; what holds its address first.

@@ -58,7 +58,7 @@ pub struct SavedLog {
     /// Bytes at the log's beginning that were left out; the file's first line says so too.
     pub bytes_cut: u64,
     /// Requests that the node has logged, of the whole log; none unless it was told to log them. `None`: the container engine no longer
-    /// has the log's beginning, so that nobody can count.
+    /// has the log's beginning, so that nobody can count; or the node has served others before, whose requests are in it too.
     pub requests: Option<RequestCounts>,
 }
 
@@ -84,7 +84,7 @@ impl DockerCluster {
                 bytes.splice(0..0, note.into_bytes());
             }
             tokio::fs::write(&path, bytes).await.map_err(failed(&path))?;
-            saved.push(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut, requests: log.requests });
+            saved.push(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut, requests: log.requests.filter(|_| !self.is_reused()) });
         }
         Ok(saved)
     }

@@ -42,6 +42,7 @@ pub struct DockerCluster {
     image: String,
     nodes: Vec<Node>,
     is_kept: bool,
+    is_reused: bool,
     leash: Leash,
 }
 
@@ -74,6 +75,12 @@ impl DockerCluster {
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.is_kept
+    }
+
+    /// Whether it was there before, so that its nodes have served others too.
+    #[must_use]
+    pub fn is_reused(&self) -> bool {
+        self.is_reused
     }
 
     /// Client listeners of all brokers.

@@ -92,6 +92,7 @@ impl DockerCluster {
                 image: image.clone(),
                 nodes: wirings.iter().map(Wiring::node).collect(),
                 is_kept: options.keep,
+                is_reused: false,
                 leash: Leash(LastResort::armed(daemon.address(), run)),
             };
             match cluster.make(spec, &wirings, options).await {
