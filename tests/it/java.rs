@@ -77,6 +77,22 @@ async fn under_a_kill_every_record_is_told_and_the_brokers_count_the_same_reques
 }
 
 #[tokio::test]
+async fn a_client_that_cannot_be_made_fails_its_records_and_not_the_run() {
+    let Some(_brokers) = support::brokers().await else { return };
+    // A label of a name has at most 63 letters: nobody needs to be asked to know that this one does not resolve.
+    let nowhere = "x".repeat(64);
+    let load = format!("count = 2\nrate = \"20/s\"\nbootstrap = [\"{nowhere}.invalid:9092\"]\n");
+    let (_folder, plan) = plan(1, &load, "");
+    let results = run_plan(&plan, &[]);
+    let totals = &results.run["totals"];
+    assert!(totals["due"].as_u64().unwrap() > 700, "40 records a second are due, for 19 s: {totals}");
+    assert_eq!((&totals["due"], &totals["sent"]), (&totals["failed"], &totals["failed"]), "{totals}");
+    let errors = results.rows("errors.csv");
+    assert!(errors.iter().all(|row| row["code"].is_empty() && row["text"].contains("No resolvable bootstrap urls")), "{errors:?}");
+    assert_eq!(left_of(&results.run), [""; 0]);
+}
+
+#[tokio::test]
 async fn no_container_of_it_outlives_an_interruption_or_its_own_death() {
     let Some(_brokers) = support::brokers().await else { return };
     let (folder, plan) = plan(1, "count = 2\nclosed = { wait = \"2s\", every = \"50ms\" }\n", "");
