@@ -3,7 +3,7 @@
 //! Java's counterpart: `RecordAccumulator`. The leader is looked up when a batch is drained, not when its record comes: batches follow the
 //! snapshot. Not here: requests and answers (`produce_flow`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, PartitionIndex, ProducerIdAndEpoch, TopicName};
-use crate::kafka::core::adaptive::{LoadStats, NodeLatencies};
+use crate::kafka::core::adaptive::NodeLatencies;
 use crate::kafka::core::backoff::ExponentialBackoff;
 use crate::kafka::core::batch::{Batch, BatchSize};
 use crate::kafka::core::compression_ratio::CompressionRatio;
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::core::memory::Memory;
 use crate::kafka::core::numbering::Unsettled;
-use crate::kafka::core::partitioner::Sticky;
-use crate::kafka::core::sequences::{Sequences, Ticket};
+use crate::kafka::core::sequences::Ticket;
+use crate::kafka::core::topic_queues::{Queue, TopicQueues};
 use crate::kafka::event::RecordTag;
 use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::wire::batch::{Packing, single_record_bytes_max};
@@ -49,27 +49,6 @@ pub struct Accumulator {
     /// Partitions whose sequences are in doubt.
     pub(super) unsettled: Unsettled,
     codec: Option<Codec>,
-}
-
-#[derive(Debug)]
-struct TopicQueues {
-    name: TopicName,
-    partitions: BTreeMap<PartitionIndex, Queue>,
-    sticky: Option<Sticky>,
-    load: LoadStats,
-    ratio: CompressionRatio,
-}
-
-/// One partition's batches.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    batches: VecDeque<Batch>,
-    /// What the last batch that left held: what the next one is likely to.
-    last_size: BatchSize,
-    /// In flight with `max.in.flight.requests.per.connection = 1`.
-    muted: bool,
-    /// Their numbers, with idempotence.
-    pub(super) sequences: Sequences,
 }
 
 /// A record to append.
@@ -163,13 +142,7 @@ impl Accumulator {
         let slot = self.topics.len();
         self.latest_slot = slot;
         self.slots.insert(topic.clone(), slot);
-        self.topics.push(TopicQueues {
-            name: topic.clone(),
-            partitions: BTreeMap::new(),
-            sticky: None,
-            load: LoadStats::default(),
-            ratio: CompressionRatio::default(),
-        });
+        self.topics.push(TopicQueues::new(topic.clone()));
         slot
     }
 
@@ -420,61 +393,6 @@ impl Accumulator {
     /// Whether a node has let data wait for too long.
     pub(super) fn lets_wait(&self, node: BrokerId) -> bool {
         self.latencies.is_slow(node)
-    }
-}
-
-impl TopicQueues {
-    fn sticky_partition(&mut self, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) -> PartitionIndex {
-        if let Some(sticky) = self.sticky
-            && !self.is_spent(sticky, batch_bytes)
-        {
-            return sticky.partition;
-        }
-        self.choose_sticky(view, random)
-    }
-
-    fn choose_sticky(&mut self, view: &TopicView, random: &mut impl Rng) -> PartitionIndex {
-        let sticky = Sticky::choose(view, &self.load, random);
-        self.sticky = Some(sticky);
-        sticky.partition
-    }
-
-    /// Appends to the last batch of a partition; returns by how much that grew, and whether it is full now. `None`: there is none, or it had no
-    /// room and is closed now.
-    fn join(&mut self, partition: PartitionIndex, record: &Append<'_>) -> Option<(usize, bool)> {
-        let last = self.partitions.get_mut(&partition)?.batches.back_mut()?;
-        let before = last.bytes();
-        if last.try_append(record.timestamp_ms, record.key, record.value, record.tag) {
-            return Some((last.bytes() - before, last.is_full()));
-        }
-        last.close_for_appends();
-        None
-    }
-
-    /// Puts a new batch behind the others of its partition; returns its bytes.
-    fn begin(&mut self, batch: Batch) -> usize {
-        let bytes = batch.bytes();
-        self.partitions.entry(batch.partition).or_default().batches.push_back(batch);
-        bytes
-    }
-
-    /// Whether the last batch of a partition takes no more records.
-    fn is_last_full(&self, partition: PartitionIndex) -> bool {
-        self.partitions.get(&partition).and_then(|queue| queue.batches.back()).is_none_or(Batch::is_full)
-    }
-
-    fn produced(&mut self, bytes: usize, view: &TopicView, batch_bytes: usize, random: &mut impl Rng) {
-        let Some(sticky) = &mut self.sticky else { return };
-        sticky.produced_bytes += bytes;
-        let sticky = *sticky;
-        if self.is_spent(sticky, batch_bytes) {
-            self.choose_sticky(view, random);
-        }
-    }
-
-    /// Looks into the queue only once the bytes alone don't decide.
-    fn is_spent(&self, sticky: Sticky, batch_bytes: usize) -> bool {
-        sticky.produced_bytes >= batch_bytes && sticky.is_spent(batch_bytes, self.is_last_full(sticky.partition))
     }
 }
 

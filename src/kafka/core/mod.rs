@@ -30,6 +30,7 @@ mod producer_id_flow;
 mod routes;
 pub mod sequences;
 mod split;
+mod topic_queues;
 
 #[cfg(test)]
 mod tests;
