@@ -188,6 +188,8 @@ impl Producer {
     ) -> Result<Option<usize>, Failure> {
         let bytes_max = single_record_bytes_max(record.key, record.value);
         let keyed = record.key.filter(|_| record.partition.is_none());
+        // Hashed before the lock is taken: other senders need not wait for it.
+        let by_key = keyed.map(|key| partition_of_key(key, view.partition_count()));
         let mut core = self.shared.core();
         if core.is_closing() {
             // Looked at under the lock: nothing is appended behind the driver's last pass.
@@ -199,10 +201,9 @@ impl Producer {
         if bytes_max > core.config().buffer_bytes {
             return Err(failure::larger_than_buffer(bytes_max));
         }
-        let by_key = keyed.filter(|_| !core.config().ignore_keys).map(|key| partition_of_key(key, view.partition_count()));
         let append = Append {
             topic: record.topic,
-            partition: record.partition.or(by_key),
+            partition: record.partition.or(by_key.filter(|_| !core.config().ignore_keys)),
             key: record.key,
             value: record.value,
             timestamp_ms: record.timestamp_ms,
