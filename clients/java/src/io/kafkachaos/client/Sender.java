@@ -163,8 +163,7 @@ final class Sender implements Runnable {
         if (group.settings.share == 1) {
             tellWaits(at, took, onMetadata, onMemory);
         }
-        // The clocks may also hold shorter waits of sends before.
-        return refusal != null || onMetadata + onMemory >= took / 2;
+        return refusal != null || onMetadata + onMemory >= BLOCKED_MICROS;
     }
 
     /** How far a clock has moved, at most {@code limit}; one that is not there does not move. */
