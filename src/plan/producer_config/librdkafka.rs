@@ -116,7 +116,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// A group's properties in librdkafka's names and units; those without a counterpart are left out, as [`examine`] refuses them.
+/// A group's properties in librdkafka's names and units; those without a counterpart are left out, as the check of plans refuses them.
 #[must_use]
 pub fn translate(config: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let mut theirs = Vec::new();
