@@ -342,10 +342,14 @@ impl Accumulator {
         self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut())
     }
 
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        self.topics.iter().flat_map(|topic| topic.partitions.values())
+    }
+
     /// The partition's request was answered.
     pub fn unmute(&mut self, topic: &TopicName, partition: PartitionIndex) {
         let slot = self.slot_of(topic);
-        if let Some(queue) = self.topics[slot].partitions.get_mut(&partition) {
+        if let Some(queue) = self.queue_at((slot, partition)) {
             queue.muted = false;
         }
     }
@@ -353,7 +357,7 @@ impl Accumulator {
     /// Takes all queued batches whose delivery time is over.
     pub fn take_expired(&mut self, now: Moment, delivery_timeout: Duration) -> Vec<Batch> {
         let mut expired = Vec::new();
-        for queue in self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut()) {
+        for queue in self.queues_mut() {
             while queue.batches.front().is_some_and(|batch| batch.is_expired(now, delivery_timeout)) {
                 expired.extend(queue.batches.pop_front());
             }
@@ -363,17 +367,17 @@ impl Accumulator {
 
     /// Takes every batch.
     pub fn take_all(&mut self) -> Vec<Batch> {
-        self.topics.iter_mut().flat_map(|topic| topic.partitions.values_mut()).flat_map(|queue| queue.batches.drain(..)).collect()
+        self.queues_mut().flat_map(|queue| queue.batches.drain(..)).collect()
     }
 
     /// The first batch of every queue.
     pub fn heads(&self) -> impl Iterator<Item = &Batch> {
-        self.topics.iter().flat_map(|topic| topic.partitions.values()).filter_map(|queue| queue.batches.front())
+        self.queues().filter_map(|queue| queue.batches.front())
     }
 
     /// All queued batches.
     pub fn batches(&self) -> impl Iterator<Item = &Batch> {
-        self.topics.iter().flat_map(|topic| topic.partitions.values()).flat_map(|queue| &queue.batches)
+        self.queues().flat_map(|queue| &queue.batches)
     }
 }
 
