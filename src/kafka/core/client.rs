@@ -181,8 +181,9 @@ impl ProducerCore {
 
     /// Decides what to do now. Returns when to be called again at the latest; any event calls for it sooner.
     pub fn turn(&mut self, now: Moment) -> Option<Moment> {
-        self.close_overdue(now);
+        // In this order, as in Java: a batch whose time is over fails as expired, and not as one that a timed-out request brings back.
         self.expire_batches(now);
+        self.close_overdue(now);
         loop {
             let producer_id_wait = self.pursue_producer_id(now);
             let (sent, ready_wait) = self.send_ready(now);

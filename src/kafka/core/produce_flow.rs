@@ -242,15 +242,19 @@ impl ProducerCore {
         self.tell(now, ClientEvent::BatchError { partition, node, code, retried, records: batch.tags.len() });
     }
 
-    /// A batch fails for good. Its number may be missing in the log then, unless its attempts are used up: nobody knows in that case, and the
-    /// batches behind it will tell.
+    /// A batch fails for good. Its number may be missing in the log then, unless its attempts or its time are used up: nobody knows in that case,
+    /// and the batches behind it will tell.
     fn give_up(&mut self, batch: Batch, code: ErrorCode, message: Option<String>, now: Moment) {
         let failure = batch_error(&batch.topic, code, message);
         if self.config.idempotence && ends_idempotence(code) {
             self.producer_id.refuse(failure.clone());
         }
-        let sequence_is_lost = [ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode::UNKNOWN_PRODUCER_ID].contains(&code);
-        self.accumulator.sequence_failed(&batch, sequence_is_lost || batch.attempts < self.config.retries);
+        if code.is_retriable() && batch.is_expired(now, self.config.delivery_timeout) {
+            self.accumulator.sequence_expired(&batch);
+        } else {
+            let sequence_is_lost = [ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode::UNKNOWN_PRODUCER_ID].contains(&code);
+            self.accumulator.sequence_failed(&batch, sequence_is_lost || batch.attempts < self.config.retries);
+        }
         self.fail(batch, &failure, now);
     }
 

@@ -278,3 +278,21 @@ fn with_numbers_too_a_batch_that_was_cut_off_and_then_refused_may_be_in_the_log(
     assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Indeterminate(failure))] if failure.kind == "OutOfOrderSequenceException"));
     assert_eq!(bumps(&lab), [1], "and its partition begins anew");
 }
+
+#[test]
+fn a_batch_that_comes_back_when_its_time_is_over_renumbers_nothing_that_was_sent_behind_it() {
+    let mut lab = Lab::settled(&[("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")]);
+    let over_at = lab.now + ms(3_000);
+    sent(&mut lab, 0, 1);
+    lab.run_silent(ms(1_500));
+    sent(&mut lab, 0, 2);
+    lab.cut(1);
+    assert_eq!(next_numbers(&mut lab), [(0, 0, 1, 1)]);
+    lab.run_silent((over_at - ms(1)).since(lab.now));
+    // The news comes before anybody has looked at the time.
+    lab.now = over_at;
+    lab.cut(1);
+    assert_eq!(next_numbers(&mut lab), [(0, 0, 2, 1)], "2 may be in the log under this number");
+    assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Indeterminate(failure))] if failure.kind == "NetworkException"));
+    assert_eq!(bumps(&lab), [0_i16; 0]);
+}
