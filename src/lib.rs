@@ -25,6 +25,7 @@ pub mod analyze;
 pub mod cli;
 pub mod clock;
 pub mod cluster;
+pub mod digits;
 pub mod engine;
 pub mod fault;
 pub mod ids;

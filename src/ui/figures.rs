@@ -2,6 +2,7 @@
 
 use super::colour::{Painter, Tone};
 use crate::analyze::live::LiveGroup;
+use crate::digits::grouped;
 
 /// The line, without the group's name.
 #[must_use]
@@ -27,30 +28,9 @@ pub(super) fn text(group: &LiveGroup, painter: Painter) -> String {
     text
 }
 
-/// A count with its thousands set apart: `1,234,567`.
-#[must_use]
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (count, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
-            assert_eq!(grouped(count), text);
-        }
-    }
 
     #[test]
     fn a_line_names_trouble_only_when_there_is_some() {

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 const LINES_MAX: usize = 500;
 
 /// Modules that everyone may use.
-const COMMON: [&str; 2] = ["clock", "ids"];
+const COMMON: [&str; 3] = ["clock", "ids", "digits"];
 
 /// Module -> paths that it may use besides its own and [`COMMON`]. An entry allows everything below it.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("clock", &[]),
     ("ids", &[]),
+    ("digits", &[]),
     ("record", &[]),
     ("plan", &[]),
     ("kafka", &[]),

@@ -24,19 +24,6 @@ pub(super) fn span_us(us: u64) -> String {
     }
 }
 
-/// A count with its thousands apart: `1,234,567`.
-pub(super) fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Bytes in decimal units: `412 B`, `3.4 kB`, `40.0 MB`.
 pub(super) fn bytes(bytes: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit / (unit / 10));
@@ -97,8 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_bytes_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    fn bytes_and_moments_have_their_units() {
         assert_eq!([12, 3_456, 40_049_000, 7_000_000_000].map(bytes), ["12 B", "3.4 kB", "40.0 MB", "7.0 GB"]);
         assert_eq!([-1_940, 0, 12_049].map(moment_ms), ["-1.9 s", "0.0 s", "12.0 s"]);
     }

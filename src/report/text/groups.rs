@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Page;
-use super::format::{bytes, count, span_ms, span_us};
+use super::format::{bytes, span_ms, span_us};
 use super::head::{or_dash, three_ms};
 use super::table::Table;
 use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, ProcessFinding, Quantiles, WindowFinding};
+use crate::digits::grouped;
 use crate::record::fact::Totals;
 
 pub(super) fn records(page: &mut Page, findings: &Findings) {
@@ -28,9 +29,9 @@ pub(super) fn records(page: &mut Page, findings: &Findings) {
         Some(0) => String::new(),
         Some(ms) => span_us(ms * 1000),
     };
-    let counts = |totals: &Totals| [totals.due, totals.sent, totals.ok, totals.failed, totals.indeterminate].map(count);
+    let counts = |totals: &Totals| [totals.due, totals.sent, totals.ok, totals.failed, totals.indeterminate].map(grouped);
     for group in &findings.groups {
-        let mut row = vec![group.name.clone(), group.engine.clone(), count(u64::from(group.producers))];
+        let mut row = vec![group.name.clone(), group.engine.clone(), grouped(u64::from(group.producers))];
         row.extend(counts(&group.totals));
         row.extend([waited(group.blocked_metadata_ms), waited(group.blocked_memory_ms)]);
         table.row(row);
@@ -49,10 +50,10 @@ pub(super) fn latency(page: &mut Page, findings: &Findings) {
     for group in &findings.groups {
         let windows = [("baseline", &group.latency.baseline), (after, &group.latency.after), ("warm-up", &group.latency.warmup)];
         for (name, window) in windows.into_iter().filter(|(_, window)| **window != WindowFinding::default()) {
-            let mut row = vec![group.name.clone(), name.to_owned(), or_dash(window.response.map(|q| count(q.count)))];
+            let mut row = vec![group.name.clone(), name.to_owned(), or_dash(window.response.map(|q| grouped(q.count)))];
             row.extend(quantiles(window.response));
             row.extend(quantiles(window.service));
-            row.extend(window.response_bad.into_iter().flat_map(|q| [count(q.count), span_us(q.p99_us)]));
+            row.extend(window.response_bad.into_iter().flat_map(|q| [grouped(q.count), span_us(q.p99_us)]));
             table.row(row);
         }
     }
@@ -71,7 +72,7 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
         let unanswered = |outcomes: &BTreeMap<String, u64>| listed(outcomes.iter().filter(|(outcome, _)| *outcome != "updated"));
         table.row([
             group.name.clone(),
-            or_unknown(requests.total.map(count)),
+            or_unknown(requests.total.map(grouped)),
             if requests.total.is_some() { three(requests.per_producer) } else { UNKNOWN.to_owned() },
             if has_reasons { three(requests.by_age_per_producer) } else { UNKNOWN.to_owned() },
             if requests.total.is_some() { listed(&requests.by_reason) } else { UNKNOWN.to_owned() },
@@ -94,7 +95,7 @@ fn or_unknown(text: Option<String>) -> String {
 fn listed<'a>(counts: impl IntoIterator<Item = (&'a String, &'a u64)>) -> String {
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    counts.iter().map(|(name, number)| format!("{name} {}", count(**number))).collect::<Vec<_>>().join(", ")
+    counts.iter().map(|(name, number)| format!("{name} {}", grouped(**number))).collect::<Vec<_>>().join(", ")
 }
 
 fn three(spread: Option<Spread>) -> String {
@@ -112,7 +113,7 @@ pub(super) fn growth(page: &mut Page, findings: &Findings) {
             three_ms(growth.cached_ms),
             or_dash((!growth.by_reason.is_empty()).then(|| listed(&growth.by_reason))),
             three_ms(growth.first_use_ms),
-            format!("{} of {}", count(growth.never), count(growth.producers)),
+            format!("{} of {}", grouped(growth.never), grouped(growth.producers)),
         ]);
     }
     page.table("Partition growth (min / median / max over producers)", &table);
@@ -124,7 +125,7 @@ pub(super) fn first_ack(page: &mut Page, findings: &Findings) {
         let stages = &group.first_ack_stages_ms;
         let Some(first_ack) = stages.acknowledged else { continue };
         let stage = |spread: Option<Spread>| or_dash(spread.map(|s| format!("{} / {}", span_ms(s.median), span_ms(s.max))));
-        let mut row = vec![group.name.clone(), format!("{}/{}", count(first_ack.count), count(u64::from(group.producers)))];
+        let mut row = vec![group.name.clone(), format!("{}/{}", grouped(first_ack.count), grouped(u64::from(group.producers)))];
         row.extend([stages.connected, stages.ready, stages.metadata, stages.producer_id, stages.acknowledged].map(stage));
         table.row(row);
     }

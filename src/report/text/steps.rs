@@ -1,9 +1,10 @@
 //! Steps and what they did.
 
 use super::Page;
-use super::format::{count, moment_ms, span_ms};
+use super::format::{moment_ms, span_ms};
 use super::table::Table;
 use crate::analyze::findings::{Findings, OutageFigures, StepFinding};
+use crate::digits::grouped;
 
 pub(super) fn steps(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&[
@@ -71,8 +72,8 @@ fn figures(outage: Option<&OutageFigures>, names_group: bool) -> [String; 8] {
     let group = if names_group { outage.group.clone() } else { String::new() };
     let [min, median, p99, max] = outage.outage_ms.map_or_else(Default::default, |s| [s.min, s.median, s.p99, s.max].map(span_ms));
     let to_ok = outage.request_to_ok_ms.map_or_else(String::new, |s| span_ms(s.max));
-    let never = if outage.never_recovered == 0 { String::new() } else { count(outage.never_recovered) };
-    [group, format!("{}/{}{mark}", count(outage.stalled), count(outage.pairs)), min, median, p99, max, to_ok, never]
+    let never = if outage.never_recovered == 0 { String::new() } else { grouped(outage.never_recovered) };
+    [group, format!("{}/{}{mark}", grouped(outage.stalled), grouped(outage.pairs)), min, median, p99, max, to_ok, never]
 }
 
 fn outcome(step: &StepFinding) -> String {
@@ -103,7 +104,7 @@ fn stalls(page: &mut Page, title: &str, stalls: &[OutageFigures]) {
     let mut table = Table::new(&["<group", "stalled pairs", "min", "median", "p99", "max", "never ok"]);
     for outage in stalls {
         let [_, _, min, median, p99, max, _, never] = figures(Some(outage), false);
-        table.row([outage.group.clone(), count(outage.stalled), min, median, p99, max, never]);
+        table.row([outage.group.clone(), grouped(outage.stalled), min, median, p99, max, never]);
     }
     page.table(title, &table);
 }

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use kafka_chaos::digits::grouped;
 use serde::de::DeserializeOwned;
 
 use crate::about::About;
@@ -84,19 +85,7 @@ fn three_digits(value: f64) -> String {
         return format!("{value:.decimals$}");
     }
     let step = 10_f64.powi(magnitude - 2);
-    thousands((value / step).round() * step)
-}
-
-fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(((value / step).round() * step) as u64)
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use kafka_chaos::digits::grouped;
+
 use crate::page::bars::{Bar, Limit};
-use crate::page::{Section, ranged, rows, table, thousands, three_digits};
+use crate::page::{Section, ranged, rows, table, three_digits};
 use crate::paired::{FILE, Row, ratios};
 use crate::stats::Spread;
 use crate::subject::{Setting, Subject};
@@ -30,8 +32,8 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
         return Ok(Section { text, bars: bars(&measured) });
     }
     fs::write(folder.join(PICTURE), picture(&measured))?;
-    let (records, rounds) = (thousands(measured[0].records as f64), measured.iter().map(|row| row.round).max().unwrap_or(0));
-    let short = measured[0].short_records.map_or_else(|| "unknown".to_owned(), |records| thousands(records as f64));
+    let (records, rounds) = (grouped(measured[0].records), measured.iter().map(|row| row.round).max().unwrap_or(0));
+    let short = measured[0].short_records.map_or_else(|| "unknown".to_owned(), grouped);
     text.push_str(&format!(
         "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas. CPU is the whole process's, and so Java's has the start \
          of the JVM and its compiler in it; *further* is what a run needs more than one of {short} records, by a record more: the start is not \

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use kafka_chaos::digits::grouped;
 use serde::Deserialize;
 
 use crate::page::bars::{Bar, Limit};
 use crate::page::micro::time;
-use crate::page::{Section, rows, table, thousands, three_digits};
+use crate::page::{Section, rows, table, three_digits};
 use crate::stats::Spread;
 use crate::svg;
 
@@ -18,14 +19,14 @@ const OURS: &str = "snapshot_cell";
 const RW_LOCK: &str = "rwlock_arc";
 const UNIT: &str = "arc_swap_alone";
 /// What the tables show; the file has all.
-const SHOWN: (i32, u32) = (1_000, 10_000);
+const SHOWN: (u32, u32) = (1_000, 10_000);
 
 /// A row of the file: see the benchmark of that name.
 #[derive(Clone, Debug, Deserialize)]
 struct Row {
     what: String,
     way: String,
-    partitions: i32,
+    partitions: u32,
     readers: usize,
     swaps_per_second: u32,
     round: u32,
@@ -47,8 +48,8 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
     text.push_str(&format!(
         "CPU time per read and wall time per read, {} partitions, {} swaps/s; one undisturbed `arc-swap` load takes {}.\n\n![CPU time per \
          read]({PICTURE})\n\n",
-        thousands(f64::from(SHOWN.0)),
-        thousands(f64::from(SHOWN.1)),
+        grouped(SHOWN.0.into()),
+        grouped(SHOWN.1.into()),
         unit.map_or_else(|| "unknown".to_owned(), |unit| time(unit.median))
     ));
     text.push_str(&reads_table(&measured));
@@ -98,8 +99,8 @@ fn reads_table(measured: &[Row]) -> String {
 }
 
 fn drop_table(measured: &[Row]) -> String {
-    let sizes: BTreeSet<i32> = measured.iter().filter(|row| row.what == "drop").map(|row| row.partitions).collect();
-    let of_size = |partitions: &i32| {
+    let sizes: BTreeSet<u32> = measured.iter().filter(|row| row.what == "drop").map(|row| row.partitions).collect();
+    let of_size = |partitions: &u32| {
         let drops = measured.iter().filter(|row| row.what == "drop" && row.partitions == *partitions).map(|row| row.wall_ns);
         vec![three_digits(f64::from(*partitions)), Spread::of(drops).map_or_else(|| "unknown".to_owned(), |drop| time(drop.median))]
     };
@@ -139,7 +140,7 @@ fn worst(
     ratio: impl Fn(&Row, f64) -> Option<f64>,
     worse: fn(f64, f64) -> f64,
 ) -> Option<f64> {
-    let mut cases: std::collections::BTreeMap<(i32, usize, u32), Vec<f64>> = std::collections::BTreeMap::new();
+    let mut cases: std::collections::BTreeMap<(u32, usize, u32), Vec<f64>> = std::collections::BTreeMap::new();
     for row in measured.iter().filter(|row| row.what == "reads") {
         let Some((other, figure)) = ours(row) else { continue };
         let same = |candidate: &&Row| {
@@ -156,7 +157,7 @@ fn picture(measured: &[Row]) -> String {
         title: format!(
             "CPU time per read, {readers} reader{}, {} swaps/s (logarithmic)",
             if readers == 1 { "" } else { "s" },
-            thousands(f64::from(SHOWN.1))
+            grouped(SHOWN.1.into())
         ),
         bars: ways(measured)
             .into_iter()
