@@ -31,14 +31,13 @@ mod window;
 pub use expect::expectation_fact;
 pub use outage::ABOVE_BASELINE_US;
 pub use spread::Spread;
-pub use verdict::LATENESS_P99_MAX_US;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyze::expect::{Expected, Measured};
 use crate::analyze::findings::{Findings, GroupFinding, StepFinding, Verdict};
 use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
-use crate::analyze::verdict::Reasons;
+use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
 use crate::analyze::window::{StepWindow, step_windows};
 use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
 use crate::record::files::{RecoveryRow, millis};

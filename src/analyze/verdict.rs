@@ -10,7 +10,7 @@ use crate::record::fact::StepOutcome;
 use crate::record::step::{StepLedger, StepRecord};
 
 /// Lateness that voids a run: p99 in the baseline.
-pub const LATENESS_P99_MAX_US: u64 = 20_000;
+pub(super) const LATENESS_P99_MAX_US: u64 = 20_000;
 
 /// Weight of a reason, weightiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

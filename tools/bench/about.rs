@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Context;
 use kafka_chaos::clock::Clock;
 use serde::{Deserialize, Serialize};
+
+use crate::source;
 
 const FILE: &str = "about.json";
 
@@ -36,16 +37,12 @@ impl About {
     pub(crate) fn now(command: &str) -> anyhow::Result<Self> {
         let clock = Clock::real();
         let began_at = jiff::Timestamp::try_from(clock.wall_time_of(clock.now()))?;
-        let changes =
-            said("git", &["status", "--porcelain", "--untracked-files=no", "--", "src", "tools", "benches", "Cargo.toml", "Cargo.lock"]);
-        let mark = if changes.as_deref() == Some("") { "" } else { "+" };
-        let commit = said("git", &["rev-parse", "--short=12", "HEAD"]).map(|commit| format!("{commit}{mark}"));
         let unknown = || "unknown".to_owned();
         Ok(Self {
             command: command.to_owned(),
             began_at: format!("{began_at:.0}"),
-            commit: commit.unwrap_or_else(unknown),
-            rustc: said("rustc", &["--version"]).unwrap_or_else(unknown),
+            commit: source::commit().unwrap_or_else(unknown),
+            rustc: source::said("rustc", &["--version"]).unwrap_or_else(unknown),
             kernel: read("/proc/sys/kernel/osrelease").map_or_else(unknown, |text| format!("Linux {}", text.trim())),
             processor: field("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
             cores: std::thread::available_parallelism()?.get(),
@@ -66,11 +63,6 @@ impl About {
             fs::read_to_string(&path).with_context(|| format!("cannot read {}: run `bench about` before measuring", path.display()))?;
         Ok(serde_json::from_str(&text)?)
     }
-}
-
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn read(path: &str) -> Option<String> {

@@ -15,7 +15,10 @@ mod micro;
 mod native;
 mod page;
 mod paired;
+#[path = "../run.rs"]
 mod run;
+#[path = "../source.rs"]
+mod source;
 #[path = "../stats.rs"]
 mod stats;
 mod subject;

@@ -3,16 +3,16 @@
 //! ours, for both are the same program with one client.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::run::Run;
+use crate::run::{LOOK_EVERY, Run};
 
 /// The file of the runs.
 pub(crate) const FILE: &str = "many.csv";
@@ -121,10 +121,21 @@ async fn measure(case: &Case, args: &ManyArgs) -> anyhow::Result<Value> {
     let said = folder.path().join("said.txt");
     let file = fs::File::create(&said)?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-    let status = Run::start(command).with_context(|| format!("{} does not start", chaos.display()))?.ended().await?;
+    let run = Run::start(&mut command).with_context(|| format!("{} does not start", chaos.display()))?;
+    let status = ended(run).await?;
     let has_results = status.code().is_some_and(|code| ENDED_WITH_RESULTS.contains(&code));
     ensure!(has_results, "chaos run ended with {status}:\n{}", fs::read_to_string(said).unwrap_or_default());
     Ok(serde_json::from_str(&fs::read_to_string(results.join("run.json"))?)?)
+}
+
+/// Waits for its end. Dropped before, as an interrupted measurement drops it, it ends the run.
+async fn ended(mut run: Run) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = run.status()? {
+            return Ok(status);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
 }
 
 /// `target/release/chaos` for `target/release/examples/bench`.

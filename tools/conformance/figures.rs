@@ -121,7 +121,7 @@ pub(crate) fn run_file(folder: &Path) -> anyhow::Result<RunFile> {
 }
 
 /// The row of a run.
-pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str, attempts: u32) -> RunRow {
+pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, (build, commit): (&str, &str), attempts: u32) -> RunRow {
     let of = |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
     let not_clients = ["chaos", "kafka", "image", "kernel", "docker"];
     let foreign = run.versions.iter().filter(|(name, _)| !not_clients.contains(&name.as_str()));
@@ -146,6 +146,7 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, build: &str
         left_out: variant.left_out.join("; "),
         takes_nodes_down: variant.takes_nodes_down,
         build: build.to_owned(),
+        commit: commit.to_owned(),
         clients: clients.join(", "),
         machine,
     }
@@ -216,7 +217,7 @@ struct Told {
     cut_off: BTreeMap<(String, usize), u64>,
     tells_requests: BTreeSet<String>,
     /// When each Metadata request ended, in the order of facts.
-    refreshed_us: BTreeMap<(String, usize), Vec<i64>>,
+    answered_us: BTreeMap<(String, usize), Vec<i64>>,
     /// When a new partition was first used.
     first_use_us: BTreeMap<(String, usize), i64>,
     growth: Option<Growth>,
@@ -260,7 +261,9 @@ impl Told {
             Fact::MetadataRequest { group, producer, outcome } => {
                 self.tells_requests.insert(group.clone());
                 let is_cut_off = ["disconnected", "timed_out", "unanswered"].contains(&outcome.as_str());
-                self.refreshed_us.entry((group.clone(), producer)).or_default().push(line.time_us);
+                if !is_cut_off {
+                    self.answered_us.entry((group.clone(), producer)).or_default().push(line.time_us);
+                }
                 *self.cut_off.entry((group, producer)).or_default() += u64::from(is_cut_off);
             }
             Fact::PartitionFirstUsed { group, producer, topic, partition } => {
@@ -300,7 +303,7 @@ impl Told {
         let Some(use_us) = self.first_use_us.get(key) else {
             return (Measured::Never, if tells_requests { Measured::Never } else { Measured::Unknown });
         };
-        let mut before = self.refreshed_us.get(key).map_or(&[][..], Vec::as_slice).iter().filter(|ended_us| *ended_us <= use_us);
+        let mut before = self.answered_us.get(key).map_or(&[][..], Vec::as_slice).iter().filter(|ended_us| *ended_us <= use_us);
         let refresh_us = before.clone().find(|ended_us| **ended_us >= growth.since_us).or_else(|| before.next_back());
         let ms = |from_us: i64| Measured::Number(((use_us - from_us) as f64 / 1000.0).round());
         (ms(growth.since_us), refresh_us.map_or(Measured::Unknown, |refresh_us| ms(*refresh_us)))

@@ -8,11 +8,16 @@
 //! an interrupted measurement goes on where it was; the pages are made anew from the two tables each time. `docs/conformance.md` explains
 //! the method. Not part of the program `chaos`.
 
+mod build;
 mod figures;
 mod judge;
 mod measure;
 mod page;
 mod rows;
+#[path = "../run.rs"]
+mod run;
+#[path = "../source.rs"]
+mod source;
 #[path = "../stats.rs"]
 mod stats;
 mod stop;
@@ -24,18 +29,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
-use kafka_chaos::analyze::LATENESS_P99_MAX_US;
 use kafka_chaos::clock::Clock;
 use kafka_chaos::engine::registry;
 use kafka_chaos::plan::model::{EngineKind, ProducerGroup};
 use kafka_chaos::plan::units::show_duration;
-use sha2::{Digest, Sha256};
 
 use crate::measure::{AROUND_THE_LOAD, Bench};
 use crate::page::{Found, Note};
 use crate::rows::{Cell, Store};
 use crate::stop::Stop;
 use crate::variant::{CLIENTS, Client, Variant};
+
+/// Four clients, two of them JVMs, share the machine with the brokers. All are as late as each other, and what is compared are outages of half a
+/// second and more, and counts: a tenth of that does no harm.
+const LATE_MS_MAX: u64 = 50;
 
 /// How often a run is made whose figures cannot be used, before the next is made.
 const ATTEMPTS: u32 = 3;
@@ -57,7 +64,7 @@ struct Arguments {
     #[arg(long, default_value_t = 3)]
     repeat: u32,
     /// Runs whose load generator was later than this are tried again, and not used: p99 in the baseline, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = LATENESS_P99_MAX_US / 1000)]
+    #[arg(long, value_name = "MS", default_value_t = LATE_MS_MAX)]
     late_ms: u64,
     /// Only make the pages anew from the tables
     #[arg(long)]
@@ -100,7 +107,8 @@ fn main() -> anyhow::Result<()> {
 fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<()> {
     let clients = clients(&arguments.clients)?;
     let variants = arguments.plans.iter().map(|plan| variant(plan, &clients)).collect::<anyhow::Result<Vec<Variant>>>()?;
-    let build = build(&arguments.chaos)?;
+    let build = build::name(&arguments.chaos)?;
+    let commit = source::commit().unwrap_or_else(|| "unknown".to_owned());
     let named: Vec<(String, &Variant)> = variants.iter().map(|variant| (variant.plan.clone(), variant)).collect();
     let missing: Vec<(Cell, &Variant)> = cells(arguments, &named)
         .into_iter()
@@ -118,7 +126,7 @@ fn measure_missing(arguments: &Arguments, store: &mut Store) -> anyhow::Result<(
         say(&format!("{place}; about {} to go", show_duration(minutes(left(index)))));
         for attempt in 1..=ATTEMPTS {
             let (folder, run) = bench.run(cell, variant)?;
-            let row = figures::run_row(cell, &run, variant, &build, attempt);
+            let row = figures::run_row(cell, &run, variant, (&build, &commit), attempt);
             let unused = row.unused(store.late_ms_max);
             say(&format!("{place}: {}{}", row.verdict, unused.as_ref().map_or(String::new(), |why| format!(", not used: {why}"))));
             store.put(row, figures::figures(cell, &folder, variant)?);
@@ -179,13 +187,6 @@ fn variant(plan: &Path, clients: &[Client]) -> anyhow::Result<Variant> {
 fn refusal(group: &ProducerGroup) -> Option<String> {
     let engine = registry::engine(group.engine).map_err(|error| error.to_string());
     engine.and_then(|engine| engine.check(group).map_err(|error| error.to_string())).err()
-}
-
-/// Names the program beyond doubt: its version, and a digest of the file.
-fn build(program: &Path) -> anyhow::Result<String> {
-    let bytes = fs::read(program).with_context(|| format!("cannot read {}: cargo build --release makes it", program.display()))?;
-    let digest: String = Sha256::digest(&bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{} ({digest})", env!("CARGO_PKG_VERSION")))
 }
 
 fn write_pages(folder: &Path, store: &Store, asked: &[Cell]) -> anyhow::Result<()> {

@@ -3,9 +3,8 @@
 //! Not here: what its files say (`figures`).
 
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -13,6 +12,7 @@ use kafka_chaos::clock::Clock;
 
 use crate::figures::{RunFile, run_file};
 use crate::rows::Cell;
+use crate::run::{LOOK_EVERY, Run};
 use crate::stop::Stop;
 use crate::variant::Variant;
 
@@ -20,10 +20,6 @@ use crate::variant::Variant;
 pub(crate) const AROUND_THE_LOAD: Duration = Duration::from_secs(35);
 /// How much longer than expected a run may take before it is ended: conditions are waited for with bounds of their own.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// How long a run may take to end in order after it was told to.
-const TO_END: Duration = Duration::from_secs(60);
-/// How often a child is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How often a run is tried that breaks down, which a busy machine may cause.
 const ATTEMPTS: u32 = 2;
 /// Exit codes of runs that have results: PASS, FAIL or HANG, UNKNOWN.
@@ -76,10 +72,8 @@ impl Bench<'_> {
         let mut command = Command::new(self.program);
         command.arg("run").arg(&plan).arg("--out").arg(&out).args(["--kafka", &cell.kafka, "--request-log"]).env("NO_COLOR", "1");
         command.stdout(File::create(folder.join("summary.txt"))?).stderr(File::create(&said)?);
-        // A group of its own: a terminal's Ctrl-C reaches this program alone, which passes it on once.
-        command.process_group(0);
-        let mut child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
-        let status = self.wait(&mut child, variant.load + AROUND_THE_LOAD + PATIENCE)?;
+        let mut run = Run::start(&mut command).with_context(|| format!("cannot run {}", self.program.display()))?;
+        let status = self.wait(&mut run, variant.load + AROUND_THE_LOAD + PATIENCE)?;
         let has_results = status.code().is_some_and(|code| WITH_RESULTS.contains(&code));
         if !has_results {
             bail!("{status}: {}", last_lines(&said));
@@ -95,46 +89,34 @@ impl Bench<'_> {
     }
 
     /// Waits for the end. A run that takes too long, or is not wanted any more, is interrupted, which lets it remove its cluster.
-    fn wait(&self, child: &mut Child, within: Duration) -> anyhow::Result<ExitStatus> {
+    fn wait(&self, run: &mut Run, within: Duration) -> anyhow::Result<ExitStatus> {
         let until = self.clock.now() + within;
         while self.clock.now() < until && !self.stop.is_asked() {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = run.status()? {
                 return Ok(status);
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        let ended = self.end(child)?;
+        let ended = self.end(run)?;
         if self.stop.is_asked() {
             bail!(STOPPED);
         }
         Ok(ended)
     }
 
-    /// Interrupts a child and waits; one that does not end is killed, and what it leaves is cleaned up.
-    fn end(&self, child: &mut Child) -> anyhow::Result<ExitStatus> {
-        signal(child, "-INT")?;
-        let until = self.clock.now() + TO_END;
-        while self.clock.now() < until {
-            if let Some(status) = child.try_wait()? {
-                return Ok(status);
-            }
-            std::thread::sleep(LOOK_EVERY);
+    /// Interrupts a run and waits; what one leaves that had to be killed is cleaned up.
+    fn end(&self, run: &mut Run) -> anyhow::Result<ExitStatus> {
+        let ended = run.end()?;
+        if ended.code().is_some() {
+            return Ok(ended);
         }
-        signal(child, "-KILL")?;
-        let status = child.wait()?;
-        let cleaned = Command::new(self.program).arg("clean").stdout(Stdio::null()).status();
-        match cleaned {
-            Ok(cleaned) if cleaned.success() => Ok(status),
+        match Command::new(self.program).arg("clean").stdout(Stdio::null()).status() {
+            Ok(cleaned) if cleaned.success() => Ok(ended),
             _ => bail!(
                 "a run did not end and was killed, and its containers could not be removed: `chaos clean` removes them, `docker ps` shows them"
             ),
         }
     }
-}
-
-fn signal(child: &Child, name: &str) -> anyhow::Result<()> {
-    Command::new("kill").args([name, &child.id().to_string()]).status().context("cannot run kill")?;
-    Ok(())
 }
 
 /// The end of a file, for an error.
@@ -148,9 +130,8 @@ fn last_lines(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// A program that says on which signal it ends, and takes its time over it.
-    fn child(script: &str) -> Child {
-        Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap()
+    fn run(script: &str) -> Run {
+        Run::start(Command::new("sh").args(["-c", script])).unwrap()
     }
 
     fn bench<'a>(clock: &'a Clock, stop: &Stop) -> Bench<'a> {
@@ -158,26 +139,21 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_not_wanted_any_more_is_interrupted_and_may_end_in_order() {
-        let (clock, stop, folder) = (Clock::real(), Stop::default(), tempfile::tempdir().unwrap());
-        let done = folder.path().join("done");
-        let mut child =
-            child(&format!("trap 'sleep 0.3; touch {}; exit 130' INT; touch {0}-ready; while :; do sleep 0.1; done", done.display()));
-        while !folder.path().join("done-ready").exists() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    fn a_run_that_is_not_wanted_any_more_is_ended() {
+        let (clock, stop) = (Clock::real(), Stop::default());
         stop.ask();
-        let error = bench(&clock, &stop).wait(&mut child, Duration::from_secs(60)).unwrap_err().to_string();
+        let mut endless = run("while :; do sleep 0.1; done");
+        let error = bench(&clock, &stop).wait(&mut endless, Duration::from_secs(60)).unwrap_err().to_string();
         assert!(error.starts_with("stopped"), "{error}");
-        assert!(done.exists() && child.try_wait().unwrap().is_some(), "it was let do its work");
+        assert!(endless.status().unwrap().is_some());
     }
 
     #[test]
     fn a_run_that_ends_by_itself_is_not_touched_and_one_that_takes_too_long_is_interrupted() {
         let (clock, stop) = (Clock::real(), Stop::default());
         let bench = bench(&clock, &stop);
-        assert_eq!(bench.wait(&mut child("exit 4"), Duration::from_secs(60)).unwrap().code(), Some(4));
-        let mut slow = child("trap 'exit 7' INT; while :; do sleep 0.1; done");
+        assert_eq!(bench.wait(&mut run("exit 4"), Duration::from_secs(60)).unwrap().code(), Some(4));
+        let mut slow = run("trap 'exit 7' INT; while :; do sleep 0.1; done");
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(bench.wait(&mut slow, Duration::from_millis(1)).unwrap().code(), Some(7));
     }

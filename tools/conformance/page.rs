@@ -143,12 +143,13 @@ impl Found<'_> {
         };
         format!(
             "* {} runs, {span}; Kafka {}; used are those whose load generator was late by {} ms at most (p99 in the baseline)\n* {}\n* chaos \
-             {}; {}\n",
+             {}, commits {}; {}\n",
             newest().count(),
             all(|run| &run.kafka),
             self.store.late_ms_max,
             all(|run| &run.machine),
             all(|run| &run.build),
+            all(|run| &run.commit),
             all(|run| &run.clients),
         )
     }

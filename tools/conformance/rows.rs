@@ -48,8 +48,10 @@ pub(crate) struct RunRow {
     pub(crate) left_out: String,
     /// Whether a step takes a node away: then requests may be cut off, and counts may differ by them.
     pub(crate) takes_nodes_down: bool,
-    /// Commit and digest of the program that ran it.
+    /// Version, and digest of the sources of the program that ran it.
     pub(crate) build: String,
+    /// The commit that the measuring was done with.
+    pub(crate) commit: String,
     /// Versions of the clients that are not ours.
     pub(crate) clients: String,
     /// Machine and its versions, in words.

@@ -130,7 +130,7 @@ fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
 #[test]
 fn a_failed_expectation_is_a_finding_but_lateness_makes_a_run_unusable() {
     let run: RunFile = serde_json::from_str(RUN).unwrap();
-    let row = run_row(&cell(), &run, &variant(), "build", 1);
+    let row = run_row(&cell(), &run, &variant(), ("build", "commit"), 1);
     assert_eq!((row.verdict.as_str(), row.reasons.as_str(), row.unused(20)), ("FAIL", "one; two", None));
     assert_eq!(row.machine, "2 cores, EPYC, kernel 6.1, docker 20");
     assert_eq!(row.clients, "librdkafka 2.10");
@@ -145,7 +145,7 @@ fn a_failed_expectation_is_a_finding_but_lateness_makes_a_run_unusable() {
     ];
     for (text, expected) in rows {
         let run: RunFile = serde_json::from_str(&text).unwrap();
-        assert_eq!(run_row(&cell(), &run, &variant(), "build", 1).unused(20).as_deref(), Some(expected));
+        assert_eq!(run_row(&cell(), &run, &variant(), ("build", "commit"), 1).unused(20).as_deref(), Some(expected));
     }
 }
 

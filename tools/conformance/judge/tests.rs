@@ -15,6 +15,7 @@ fn run(repeat: u32, distrust: &str, takes_nodes_down: bool) -> RunRow {
         left_out: String::new(),
         takes_nodes_down,
         build: "test".to_owned(),
+        commit: "c0ffee".to_owned(),
         clients: String::new(),
         machine: "test".to_owned(),
     }

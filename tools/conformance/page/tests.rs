@@ -3,11 +3,11 @@ use crate::judge;
 use crate::rows::{Cell, FigureRow, Values};
 
 const RUNS: &str = "\
-plan,kafka,repeat,started_at,verdict,reasons,distrust,late_ms,attempts,left_out,takes_nodes_down,build,clients,machine
-growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,3,1,,false,0.1.0 (ab),java 4.3.0,2 cores
-growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,20,2,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),java 4.3.0,2 cores
-kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,,21,3,,true,0.1.0 (ab),java 4.3.0,2 cores
-kill,4.0.2,2,2026-11-29T01:00:00Z,PASS,,,1,1,,true,0.0.9 (aa),java 4.2.0,2 cores
+plan,kafka,repeat,started_at,verdict,reasons,distrust,late_ms,attempts,left_out,takes_nodes_down,build,commit,clients,machine
+growth,4.3.0,1,2026-11-30T01:00:00Z,PASS,,,3,1,,false,0.1.0 (ab),c0ffee,java 4.3.0,2 cores
+growth,4.3.0,2,2026-12-01T01:00:00Z,FAIL,expected x,,20,2,librdkafka cannot make `slow`: no key,false,0.1.0 (ab),c0ffee,java 4.3.0,2 cores
+kill,4.0.2,1,2026-11-30T01:00:00Z,UNKNOWN,late,,21,3,,true,0.1.0 (ab),c0ffee,java 4.3.0,2 cores
+kill,4.0.2,2,2026-11-29T01:00:00Z,PASS,,,1,1,,true,0.0.9 (aa),bad,java 4.2.0,2 cores
 ";
 
 const FIGURES: &str = "\
