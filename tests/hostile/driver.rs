@@ -8,11 +8,15 @@ use bytes::Bytes;
 use kafka_chaos::clock::{Clock, Moment};
 use kafka_chaos::ids::{HostPort, PartitionIndex, TopicName};
 use kafka_chaos::kafka::core::config::ProducerConfig;
-use kafka_chaos::kafka::event::{BatchDelivery, ClientEvent, ClientObserver};
+use kafka_chaos::kafka::event::{BatchDelivery, ClientEvent, ClientObserver, Outcome};
 use kafka_chaos::kafka::net::connector::Connector;
 use kafka_chaos::kafka::net::producer::{Producer, Record};
-use kafka_protocol::messages::{ApiVersionsRequest, MetadataRequest, ProduceRequest, ProduceResponse};
-use kafka_protocol::protocol::Message;
+use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
+use kafka_protocol::messages::{
+    ApiVersionsRequest, InitProducerIdRequest, InitProducerIdResponse, MetadataRequest, ProduceRequest, ProduceResponse, ProducerId,
+    RequestHeader,
+};
+use kafka_protocol::protocol::{Decodable, HeaderVersion};
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -29,6 +33,8 @@ const BYTES_MAX: usize = 8 * 1024 * 1024;
 struct HostileConnector {
     random: Arc<Mutex<ChaCha8Rng>>,
     honesty: f64,
+    /// The newest Produce version that it speaks.
+    produce_max: i16,
 }
 
 impl Connector for HostileConnector {
@@ -36,16 +42,16 @@ impl Connector for HostileConnector {
 
     fn connect(&self, _address: HostPort, _attempt: u32) -> impl Future<Output = io::Result<DuplexStream>> + Send + 'static {
         let random = ChaCha8Rng::seed_from_u64(self.random.lock().unwrap().next_u64());
-        let honesty = self.honesty;
+        let (honesty, produce_max) = (self.honesty, self.produce_max);
         async move {
             let (client, broker) = tokio::io::duplex(64 * 1024);
-            tokio::spawn(serve(broker, random, honesty));
+            tokio::spawn(serve(broker, random, honesty, produce_max));
             Ok(client)
         }
     }
 }
 
-async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64) {
+async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64, produce_max: i16) {
     while let Ok(length) = stream.read_i32().await {
         let mut request = vec![0; usize::try_from(length).unwrap()];
         if stream.read_exact(&mut request).await.is_err() {
@@ -54,13 +60,14 @@ async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64) {
         let [api, version] = [0, 2].map(|at| i16::from_be_bytes([request[at], request[at + 1]]));
         let correlation_id = i32::from_be_bytes(request[4..8].try_into().unwrap());
         let honest = match api {
-            18 => frame_of::<ApiVersionsRequest>(correlation_id, version, &api_versions()),
+            18 => frame_of::<ApiVersionsRequest>(correlation_id, version, &api_versions(produce_max)),
             3 => frame_of::<MetadataRequest>(correlation_id, version, &metadata(3)),
-            _ => frame_of::<ProduceRequest>(
-                correlation_id,
-                version.min(<ProduceRequest as Message>::VERSIONS.max),
-                &ProduceResponse::default(),
-            ),
+            22 => {
+                let given = InitProducerIdResponse::default().with_producer_id(ProducerId(7_000));
+                frame_of::<InitProducerIdRequest>(correlation_id, version, &given)
+            }
+            0 => frame_of::<ProduceRequest>(correlation_id, version, &all_taken(version, request.into())),
+            other => panic!("a request that no producer sends: {other}"),
         };
         tokio::time::sleep(Duration::from_millis(1)).await;
         let bytes = if random.random_bool(honesty) { prefixed(&honest) } else { spoilt(&honest, &mut random) };
@@ -68,6 +75,17 @@ async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64) {
             return;
         }
     }
+}
+
+/// The answer that everything in a Produce request is in the log.
+fn all_taken(version: i16, mut request: Bytes) -> ProduceResponse {
+    RequestHeader::decode(&mut request, ProduceRequest::header_version(version)).unwrap();
+    let request = ProduceRequest::decode(&mut request, version).unwrap();
+    let topics = request.topic_data.into_iter().map(|topic| {
+        let partitions = topic.partition_data.iter().map(|partition| PartitionProduceResponse::default().with_index(partition.index));
+        TopicProduceResponse::default().with_name(topic.name).with_topic_id(topic.topic_id).with_partition_responses(partitions.collect())
+    });
+    ProduceResponse::default().with_responses(topics.collect())
 }
 
 /// What a hostile broker sends instead.
@@ -95,20 +113,22 @@ fn spoilt(honest: &[u8], random: &mut ChaCha8Rng) -> Bytes {
     prefixed(&frame)
 }
 
-/// Counts outcomes by the record's mark.
+/// Marks of records with whether they were acknowledged, in the order of their outcomes.
 #[derive(Debug, Default)]
-struct Outcomes(Mutex<Vec<u64>>);
+struct Outcomes(Mutex<Vec<(u64, bool)>>);
 
 impl ClientObserver for Outcomes {
     fn event(&self, _at: Moment, _event: &ClientEvent) {}
 
     fn delivered(&self, _at: Moment, delivery: &BatchDelivery<'_>) {
-        self.0.lock().unwrap().extend(delivery.records.iter().map(|tag| tag.mark));
+        let is_ok = matches!(delivery.outcome, Outcome::Ok { .. });
+        self.0.lock().unwrap().extend(delivery.records.iter().map(|tag| (tag.mark, is_ok)));
     }
 }
 
-/// Sends for some (virtual) seconds, closes, and wants one outcome for every record that was taken.
-async fn live_among_enemies(seed: u64, honesty: f64) -> usize {
+/// Sends for some (virtual) seconds, closes, and wants one outcome for every record that was taken. How many were, and how many of these were
+/// acknowledged.
+async fn live_among_enemies(seed: u64, honesty: f64) -> (usize, usize) {
     let random = Arc::new(Mutex::new(ChaCha8Rng::seed_from_u64(seed)));
     let outcomes = Arc::new(Outcomes::default());
     let observer = Arc::clone(&outcomes) as Arc<dyn ClientObserver>;
@@ -117,7 +137,10 @@ async fn live_among_enemies(seed: u64, honesty: f64) -> usize {
     let config = ProducerConfig::from_properties(&properties.into()).unwrap();
     let bootstrap = vec![HostPort::new("broker", 9092)];
     let clock = Clock::real();
-    let producer = Producer::start_with(HostileConnector { random, honesty }, config, bootstrap, "victim", clock.clone(), seed, observer);
+    // Topics by their names, and by their ids.
+    let produce_max = if seed.is_multiple_of(2) { 12 } else { 13 };
+    let connector = HostileConnector { random, honesty, produce_max };
+    let producer = Producer::start_with(connector, config, bootstrap, "victim", clock.clone(), seed, observer);
     let topic = TopicName::from("orders");
     let mut taken = Vec::new();
     for mark in 0..60 {
@@ -133,19 +156,26 @@ async fn live_among_enemies(seed: u64, honesty: f64) -> usize {
     assert!(clock.now().since(closing) <= Duration::from_millis(3_001), "seed {seed}: a close of {:?}", clock.now().since(closing));
     let mut told = outcomes.0.lock().unwrap().clone();
     told.sort_unstable();
-    assert_eq!(told, taken, "seed {seed}: one outcome for each record that was taken");
-    taken.len()
+    let marks: Vec<u64> = told.iter().map(|(mark, _)| *mark).collect();
+    assert_eq!(marks, taken, "seed {seed}: one outcome for each record that was taken");
+    (taken.len(), told.iter().filter(|(_, is_ok)| *is_ok).count())
 }
 
 #[test]
 fn a_producer_survives_hostile_brokers_and_gives_every_record_one_outcome() {
     let _alone = alone();
-    let mut taken = 0;
+    let (mut all_taken, mut all_ok) = (0, [0; 4]);
     for seed in 0..40 {
-        let honesty = [0.0, 0.3, 0.7, 0.9][usize::try_from(seed % 4).unwrap()];
+        let kind = usize::try_from(seed / 2 % 4).unwrap();
+        let honesty = [0.0, 0.3, 0.7, 0.9][kind];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let peak = peak_bytes_of(|| taken += runtime.block_on(live_among_enemies(seed, honesty)));
+        let peak = peak_bytes_of(|| {
+            let (taken, ok) = runtime.block_on(live_among_enemies(seed, honesty));
+            all_taken += taken;
+            all_ok[kind] += ok;
+        });
         assert!(peak <= BYTES_MAX, "seed {seed}: {peak} bytes");
     }
-    assert!(taken > 300, "only {taken} records were taken: the brokers are too hostile to test much");
+    assert!(all_taken > 300, "only {all_taken} records were taken: the brokers are too hostile to test much");
+    assert!(all_ok[0] == 0 && all_ok[3] > 100, "acknowledged by rising honesty: {all_ok:?}");
 }

@@ -20,6 +20,7 @@ use kafka_protocol::messages::{
     MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
+use uuid::Uuid;
 
 /// A response frame without its length prefix, and what reads it.
 pub(crate) struct Sample {
@@ -66,13 +67,17 @@ pub(crate) fn text(of: &str) -> StrBytes {
     StrBytes::from_string(of.to_owned())
 }
 
+/// The id of `orders`.
+const ORDERS: Uuid = Uuid::from_u128(7);
+
 fn name(of: &str) -> TopicName {
     TopicName(text(of))
 }
 
-pub(crate) fn api_versions() -> ApiVersionsResponse {
+/// What a broker speaks, Produce up to this version.
+pub(crate) fn api_versions(produce_max: i16) -> ApiVersionsResponse {
     let range = |key, max| ApiVersion::default().with_api_key(key).with_min_version(0).with_max_version(max);
-    ApiVersionsResponse::default().with_api_keys(vec![range(0, 12), range(3, 13), range(18, 4), range(22, 5)])
+    ApiVersionsResponse::default().with_api_keys(vec![range(0, produce_max), range(3, 13), range(18, 4), range(22, 5)])
 }
 
 /// Three brokers that lead `partitions` partitions of `orders`.
@@ -86,7 +91,10 @@ pub(crate) fn metadata(partitions: i32) -> MetadataResponse {
             .with_replica_nodes(vec![BrokerId(1), BrokerId(2)])
             .with_isr_nodes(vec![BrokerId(1)])
     };
-    let orders = MetadataResponseTopic::default().with_name(Some(name("orders"))).with_partitions((0..partitions).map(partition).collect());
+    let orders = MetadataResponseTopic::default()
+        .with_name(Some(name("orders")))
+        .with_topic_id(ORDERS)
+        .with_partitions((0..partitions).map(partition).collect());
     MetadataResponse::default().with_brokers(vec![broker(1), broker(2), broker(3)]).with_topics(vec![orders])
 }
 
@@ -101,13 +109,16 @@ fn produce(version: i16) -> ProduceResponse {
         partition = partition.with_current_leader(LeaderIdAndEpoch::default().with_leader_id(BrokerId(2)).with_leader_epoch(6));
         response = response.with_node_endpoints(vec![NodeEndpoint::default().with_node_id(BrokerId(2)).with_host(text("broker"))]);
     }
-    let orders = TopicProduceResponse::default().with_partition_responses(vec![partition.clone(), partition]);
+    let mut orders = TopicProduceResponse::default().with_partition_responses(vec![partition.clone(), partition]);
+    if version >= 13 {
+        orders = orders.with_topic_id(ORDERS);
+    }
     response.with_responses(vec![orders])
 }
 
 /// Responses of every kind that this client reads, in old and new versions.
 pub(crate) fn all() -> Vec<Sample> {
-    let features = api_versions()
+    let features = api_versions(13)
         .with_supported_features(vec![SupportedFeatureKey::default().with_name(text("kraft.version"))])
         .with_finalized_features(vec![FinalizedFeatureKey::default().with_name(text("kraft.version"))]);
     let created = |topic: CreatableTopicResult| CreateTopicsResponse::default().with_topics(vec![topic.with_name(name("orders"))]);
@@ -122,7 +133,7 @@ pub(crate) fn all() -> Vec<Sample> {
         .with_name(name("orders"))
         .with_partitions(vec![ListOffsetsPartitionResponse::default(), ListOffsetsPartitionResponse::default()]);
     vec![
-        sample::<ApiVersionsRequest>(0, &api_versions()),
+        sample::<ApiVersionsRequest>(0, &api_versions(13)),
         sample::<ApiVersionsRequest>(4, &features),
         sample::<MetadataRequest>(1, &metadata(4)),
         sample::<MetadataRequest>(8, &metadata(4)),
@@ -130,6 +141,7 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<ProduceRequest>(3, &produce(3)),
         sample::<ProduceRequest>(8, &produce(8)),
         sample::<ProduceRequest>(12, &produce(12)),
+        sample::<ProduceRequest>(13, &produce(13)),
         sample::<InitProducerIdRequest>(4, &InitProducerIdResponse::default()),
         sample::<CreateTopicsRequest>(4, &created(CreatableTopicResult::default())),
         sample::<CreateTopicsRequest>(7, &created(CreatableTopicResult::default().with_configs(Some(vec![config])))),
