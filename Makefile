@@ -13,8 +13,9 @@ BENCH_PAIRED_FLAGS ?=
 BENCH_MANY_FLAGS ?=
 # Shorter than criterion's own: medians of these benchmarks change little after a second.
 CRITERION_FLAGS ?= --warm-up-time 1 --measurement-time 3 --sample-size 50 --noplot
-# What is linted and tested; CARGO_FEATURES= leaves the C client out, and with it the need for a C++ compiler.
-CARGO_FEATURES ?= --features librdkafka
+# What is linted and tested; CARGO_FEATURES= leaves what is built from C sources out, and with it the need for C and C++ compilers.
+CARGO_FEATURES ?= --all-features
+FUZZ_SECONDS ?= 60
 
 # A fresh shell may not have the toolchain on its path yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -71,9 +72,19 @@ conformance: c-toolchain ## our producer against Java's and librdkafka, on real 
 	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example conformance
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 
+# As cargo-fuzz does it, with the stable compiler; --target keeps build scripts as they are.
+FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-, level=4 inline-8bit-counters pc-table trace-compares) \
+  -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1
+
+.PHONY: fuzz
+fuzz: c-toolchain ## whatever finds new paths through the wire's decoders, for FUZZ_SECONDS
+	RUSTFLAGS='$(FUZZ_FLAGS)' cargo run --release $(LOCKED) --manifest-path fuzz/Cargo.toml --target-dir $(TARGET)/fuzz \
+	  --target $(shell rustc -vV | sed -n 's/^host: //p') --bin wire -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -malloc_limit_mb=256
+
 .PHONY: lint
 lint: c-toolchain ## format, clippy, documentation, shell scripts
 	cargo fmt --check
+	cargo clippy $(LOCKED) --all-targets -- -D warnings
 	cargo clippy $(LOCKED) $(CARGO_FEATURES) --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(LOCKED) $(CARGO_FEATURES) --no-deps --quiet
 	@for script in $(BASH_SCRIPTS); do bash -n $$script || exit 1; done
@@ -88,7 +99,7 @@ librdkafka: c-toolchain ## the program, optimised, with the C client as an engin
 # Only asked for where librdkafka is built.
 .PHONY: c-toolchain
 c-toolchain:
-	@$(if $(or $(CARGO_FEATURES),$(filter librdkafka bench conformance,$(MAKECMDGOALS))),scripts/setup librdkafka)
+	@$(if $(or $(CARGO_FEATURES),$(filter librdkafka bench conformance fuzz,$(MAKECMDGOALS))),scripts/setup librdkafka)
 
 .PHONY: setup
 setup: ## toolchain, container engine, the image of KAFKA
