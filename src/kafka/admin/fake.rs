@@ -49,6 +49,8 @@ pub(crate) struct FakeState {
     pub(crate) refusals: VecDeque<i16>,
     /// Whether the next change is made but its response lost.
     pub(crate) loses_response: bool,
+    /// Whether the next CreateTopics is carried out, and its answer leaves the last topic out.
+    pub(crate) leaves_out: bool,
     /// Highest version of ApiVersions that is known.
     pub(crate) api_versions_max: i16,
     /// Client id, key and version of what was asked.
@@ -300,7 +302,10 @@ fn create_topics(request: CreateTopicsRequest, state: &mut FakeState) -> CreateT
         }
         CreatableTopicResult::default().with_name(topic.name).with_error_code(code).with_error_message((code != 0).then(|| text("refused")))
     });
-    let results = results.collect();
+    let mut results: Vec<_> = results.collect();
+    if std::mem::take(&mut state.leaves_out) {
+        results.pop();
+    }
     CreateTopicsResponse::default().with_topics(results)
 }
 

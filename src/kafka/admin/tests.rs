@@ -123,6 +123,15 @@ async fn only_what_is_still_passing_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_topic_that_an_answer_leaves_out_is_asked_for_again() {
+    let state = shared(1);
+    let broker = FakeBroker::start(1, 0, &state).await;
+    state.lock().unwrap().leaves_out = true;
+    admin(&[&broker]).create_topics(&[topic("a", 1), topic("b", 1)]).await.unwrap();
+    assert_eq!(asked(&state.lock().unwrap(), ApiKey::CreateTopics).len(), 2);
+}
+
+#[tokio::test]
 async fn a_lost_response_counts_as_done_when_the_next_try_finds_it_done() {
     let state = shared(1);
     let broker = FakeBroker::start(1, 0, &state).await;

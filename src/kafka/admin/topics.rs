@@ -57,6 +57,9 @@ trait Change: Sync {
     /// "It is so already."
     const ALREADY: ErrorCode;
     /// The topic.
+    /// Kafka's name of the request.
+    const ASKED: &'static str;
+
     fn topic(&self) -> &TopicName;
     /// One request for several.
     fn request(changes: &[&Self], timeout_ms: i32) -> Self::Asked;
@@ -114,7 +117,15 @@ impl Admin {
                     self.prefer(index);
                     let passing = settle(C::results(response), &mut pending, sent_before, &mut refused);
                     sent_before |= passing.iter().any(|failure| failure.code == ErrorCode::REQUEST_TIMED_OUT);
-                    if passing.is_empty() { break } else { Failure::Again(AdminError::Topics { failed: passing }) }
+                    match (pending.is_empty(), passing.is_empty()) {
+                        (true, _) => break,
+                        (false, false) => Failure::Again(AdminError::Topics { failed: passing }),
+                        (false, true) => {
+                            // The answer says nothing of them: they may be done.
+                            sent_before = true;
+                            Failure::Again(AdminError::Incomplete { asked: C::ASKED, missing: "topic" })
+                        }
+                    }
                 }
                 Err(error) => {
                     sent_before |= error.is_ambiguous();
@@ -128,7 +139,7 @@ impl Admin {
     }
 }
 
-/// Sorts one response: what is done or refused leaves `pending`; returned is what may be asked again.
+/// Sorts one response: what is done or refused leaves `pending`; returned is what a broker says may be asked again.
 fn settle<C: Change>(
     results: Vec<Outcome>,
     pending: &mut Vec<&C>,
@@ -137,6 +148,7 @@ fn settle<C: Change>(
 ) -> Vec<TopicFailure> {
     let mut passing = Vec::new();
     for (name, code, message) in results {
+        pending.retain(|change| change.topic().as_str() != name.as_str() || ErrorCode::from_wire(code).is_some_and(is_passing));
         let failure = ErrorCode::from_wire(code).filter(|code| !(sent_before && *code == C::ALREADY)).map(|code| TopicFailure {
             topic: TopicName::from(name.as_str()),
             code,
@@ -148,13 +160,13 @@ fn settle<C: Change>(
             None => {}
         }
     }
-    pending.retain(|change| passing.iter().any(|failure| failure.topic == *change.topic()));
     passing
 }
 
 impl Change for NewTopic {
     type Asked = CreateTopicsRequest;
     const ALREADY: ErrorCode = TOPIC_EXISTS;
+    const ASKED: &'static str = "CreateTopics";
 
     fn topic(&self) -> &TopicName {
         &self.name
@@ -195,6 +207,7 @@ fn creatable(topic: &NewTopic) -> CreatableTopic {
 impl Change for TopicName {
     type Asked = DeleteTopicsRequest;
     const ALREADY: ErrorCode = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    const ASKED: &'static str = "DeleteTopics";
 
     fn topic(&self) -> &TopicName {
         self
@@ -214,6 +227,7 @@ impl Change for TopicName {
 impl Change for Growth {
     type Asked = CreatePartitionsRequest;
     const ALREADY: ErrorCode = INVALID_PARTITIONS;
+    const ASKED: &'static str = "CreatePartitions";
 
     fn topic(&self) -> &TopicName {
         &self.topic
