@@ -178,9 +178,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             }
         }
         let LinkState::Open { stream, reader, outgoing } = &mut self.state else { return };
-        let result = poll_write(stream, outgoing, context, |_| news.push(News::Written(node, id)))
-            .and_then(|()| poll_read(stream, reader, context, |frame| news.push(News::Frame(node, id, frame))));
-        match result {
+        // As in Java: what has come is read first, so that a write that fails does not lose answers.
+        let read = poll_read(stream, reader, context, |frame| news.push(News::Frame(node, id, frame)));
+        match read.and_then(|()| poll_write(stream, outgoing, context, || news.push(News::Written(node, id)))) {
             Ok(()) => {}
             Err(LinkEnd::Lost) => {
                 self.is_over = true;
@@ -203,7 +203,7 @@ fn poll_write<S: AsyncWrite + Unpin>(
     stream: &mut S,
     outgoing: &mut VecDeque<OutgoingFrame>,
     context: &mut Context<'_>,
-    mut written: impl FnMut(()),
+    mut written: impl FnMut(),
 ) -> Result<(), LinkEnd> {
     if outgoing.is_empty() {
         return Ok(());
@@ -230,7 +230,7 @@ fn poll_write<S: AsyncWrite + Unpin>(
                 break;
             }
             outgoing.pop_front();
-            written(());
+            written();
         }
     }
     match Pin::new(stream).poll_flush(context) {
@@ -263,4 +263,46 @@ fn poll_read<S: AsyncRead + Unpin>(
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket with bytes that came before its end, into which nothing can be written any more.
+    struct Reset(&'static [u8]);
+
+    impl AsyncRead for Reset {
+        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            if self.0.is_empty() {
+                return Poll::Pending;
+            }
+            buffer.put_slice(std::mem::take(&mut self.0));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Reset {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn an_answer_that_came_before_the_end_is_read_though_a_write_fails() {
+        let outgoing = VecDeque::from([OutgoingFrame::from(bytes::BytesMut::from(&b"a request"[..]))]);
+        let state = LinkState::Open { stream: Reset(b"\0\0\0\x04good"), reader: FrameReader::default(), outgoing };
+        let mut link = Link { id: ConnectionId(1), node: BrokerId(1), state, is_over: false };
+        let mut news = Vec::new();
+        link.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut news);
+        assert!(matches!(&news[..], [News::Frame(_, _, frame), News::Disconnected(..)] if &frame[..] == b"good"));
+    }
 }
