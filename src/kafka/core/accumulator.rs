@@ -103,13 +103,6 @@ pub struct Drained {
     pub is_blocked: bool,
 }
 
-/// What makes batches sendable before they are full or have lingered.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Urgency {
-    /// The client flushes or closes.
-    pub flush: bool,
-}
-
 impl Accumulator {
     /// No records.
     #[must_use]
@@ -197,10 +190,10 @@ impl Accumulator {
     }
 
     /// Which nodes could be sent to now, by the leaders of `snapshot`.
-    pub fn ready(&mut self, snapshot: &Snapshot, now: Moment, urgency: Urgency, random: &mut impl Rng) -> ReadyNodes {
+    pub fn ready(&mut self, snapshot: &Snapshot, now: Moment, is_closing: bool, random: &mut impl Rng) -> ReadyNodes {
         let mut ready = ReadyNodes::default();
         let mut sendable: BTreeMap<BrokerId, bool> = BTreeMap::new();
-        let hurry = urgency.flush || self.memory.is_exhausted();
+        let hurry = is_closing || self.memory.is_exhausted();
         for (slot, topic) in self.topics.iter_mut().enumerate() {
             let view = snapshot.topic(&topic.name);
             // Adaptive only once every partition has had a batch: before, those without a queue would never be chosen. Where no record has ever

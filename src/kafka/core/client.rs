@@ -302,7 +302,8 @@ impl ProducerCore {
 
     fn on_api_versions(&mut self, node: BrokerId, frame: Bytes, version: i16, sent_at: Moment, now: Moment) {
         match decode_api_versions(frame, version) {
-            Ok(ApiVersionsAnswer::Versions(versions)) => {
+            Ok(ApiVersionsAnswer::Versions { versions, throttle_ms }) => {
+                self.throttle(node, throttle_ms, now);
                 self.connections.ready(node, versions, now);
                 self.tell(now, ClientEvent::Ready { node, took: now.since(sent_at) });
             }

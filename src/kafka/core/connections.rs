@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use kafka_protocol::protocol::Request;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
 
@@ -169,6 +170,12 @@ impl<K> Connections<K> {
         }
     }
 
+    /// The newest version of this request that both sides speak.
+    #[must_use]
+    pub fn version_for<R: Request>(&self, node: BrokerId) -> Option<i16> {
+        self.get(node)?.versions.as_ref()?.highest_common::<R>()
+    }
+
     /// Begins an attempt.
     pub fn begin(&mut self, node: BrokerId, address: &HostPort, now: Moment, random: &mut impl Rng) -> ConnectAttempt {
         self.next_id += 1;
@@ -264,7 +271,7 @@ impl<K> Connections<K> {
             .min()
     }
 
-    /// A node whose connection nobody has used for `idle_max`.
+    /// A node whose connection has carried nothing for `idle_max`, whether it is being made or waits for answers.
     #[must_use]
     pub fn idle(&self, now: Moment, idle_max: Option<Duration>) -> Option<BrokerId> {
         self.iter()
@@ -357,7 +364,7 @@ impl<K> Connection<K> {
 
     fn idle_deadline(&self, idle_max: Option<Duration>) -> Option<Moment> {
         let idle_max = idle_max?;
-        (self.state == ConnectionState::Ready && self.in_flight.is_empty()).then(|| self.last_active + idle_max)
+        (self.state != ConnectionState::Disconnected).then(|| self.last_active + idle_max)
     }
 }
 

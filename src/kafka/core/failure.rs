@@ -65,6 +65,13 @@ pub fn larger_than_buffer(bytes: usize) -> Failure {
     failure("RecordTooLargeException", None, text)
 }
 
+/// A batch that the whole buffer cannot hold.
+#[must_use]
+pub fn more_than_buffer(bytes: usize, total: usize) -> Failure {
+    let text = format!("Attempt to allocate {bytes} bytes, but there is a hard limit of {total} on memory allocations.");
+    failure("IllegalArgumentException", None, text)
+}
+
 /// Closed while a `send` waited for metadata.
 #[must_use]
 pub fn closed_while_sending() -> Failure {

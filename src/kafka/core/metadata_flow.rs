@@ -67,10 +67,8 @@ impl ProducerCore {
 
     fn send_metadata_request(&mut self, node: BrokerId, now: Moment) {
         let request = self.machine.next_request(now);
-        let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
-        let version = versions.and_then(crate::kafka::wire::versions::BrokerVersions::highest_common::<MetadataRequest>);
         let correlation_id = self.correlation_id();
-        let frame = version.and_then(|version| {
+        let frame = self.connections.version_for::<MetadataRequest>(node).and_then(|version| {
             let frame = encode_metadata(correlation_id, &self.client_id, version, &request.topics).ok()?;
             Some((version, frame))
         });

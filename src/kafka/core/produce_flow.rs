@@ -9,7 +9,6 @@ use kafka_protocol::messages::ProduceRequest;
 
 use crate::clock::Moment;
 use crate::ids::{BrokerId, TopicPartition};
-use crate::kafka::core::accumulator::Urgency;
 use crate::kafka::core::batch::Batch;
 use crate::kafka::core::client::{ProducerCore, Request};
 use crate::kafka::core::config::Acks;
@@ -22,7 +21,6 @@ use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, Outcome, Update
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::messages::decode_produce;
 use crate::kafka::wire::produce_request::{ProduceBatch, encode_produce};
-use crate::kafka::wire::versions::BrokerVersions;
 
 /// Until the next look at a batch whose backoff was over by one draw of the jitter and not by the next.
 const REDRAW_WAIT: Duration = Duration::from_millis(1);
@@ -53,8 +51,7 @@ impl ProducerCore {
             return (false, None);
         }
         let snapshot = std::sync::Arc::clone(self.machine.snapshot());
-        let urgency = Urgency { flush: self.is_closing() };
-        let ready = self.accumulator.ready(&snapshot, now, urgency, &mut self.random);
+        let ready = self.accumulator.ready(&snapshot, now, self.is_closing(), &mut self.random);
         for topic in &ready.unknown_leaders {
             self.use_topic(topic, now);
             self.request_update(UpdateReason::NoLeader, now);
@@ -89,8 +86,7 @@ impl ProducerCore {
 
     fn send_batches(&mut self, node: BrokerId, mut batches: Vec<Batch>, now: Moment) {
         batches.sort_by(|one, other| one.topic.cmp(&other.topic));
-        let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
-        let Some(version) = versions.and_then(BrokerVersions::highest_common::<ProduceRequest>) else {
+        let Some(version) = self.connections.version_for::<ProduceRequest>(node) else {
             return self.refuse(batches, None, now);
         };
         let correlation_id = self.correlation_id();
@@ -224,7 +220,6 @@ impl ProducerCore {
         }
         let retried = batch.attempts < self.config.retries
             && !batch.is_expired(now, self.config.delivery_timeout)
-            && self.config.acks != Acks::None
             && (code.is_retriable() || self.accumulator.is_mended_by_sequence(&batch, code, reply.log_start_offset));
         self.tell_error(node, &batch, code, retried, now);
         if retried {
@@ -352,13 +347,15 @@ fn leaves_doubt(code: ErrorCode) -> bool {
         ErrorCode::NETWORK_EXCEPTION,
         ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         ErrorCode::UNKNOWN_SERVER_ERROR,
+        // The disk may fail when what is written is flushed.
+        ErrorCode::KAFKA_STORAGE_ERROR,
     ]
     .contains(&code)
 }
 
 /// Whether a broker may say this of a batch that it has appended. With `acks=all` it appends first and then waits for the replicas
-/// (`DelayedProduce`): if the partition's leadership, its replica or its disk goes meanwhile, that is what it answers. Its base offset tells the
+/// (`DelayedProduce`): if the partition's leadership or its replica goes meanwhile, that is what it answers. Its base offset tells the
 /// two apart, if the broker is Kafka's own; nobody is to rely on that to call a record lost.
 fn leaves_doubt_after_append(code: ErrorCode) -> bool {
-    [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::NOT_LEADER_OR_FOLLOWER, ErrorCode::KAFKA_STORAGE_ERROR].contains(&code)
+    [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::NOT_LEADER_OR_FOLLOWER].contains(&code)
 }

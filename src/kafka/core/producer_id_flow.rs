@@ -19,7 +19,6 @@ use crate::kafka::core::producer_id::{Bumped, Phase};
 use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, UpdateReason};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::producer_id::{decode_init_producer_id, encode_init_producer_id};
-use crate::kafka::wire::versions::BrokerVersions;
 
 impl ProducerCore {
     /// Settles sequences in doubt and goes on with the way to an id. Returns how long to wait before looking again; `None`: an event will tell.
@@ -85,8 +84,7 @@ impl ProducerCore {
     }
 
     fn ask_producer_id(&mut self, node: BrokerId, now: Moment) {
-        let versions = self.connections.get(node).and_then(|connection| connection.versions.as_ref());
-        let Some(version) = versions.and_then(BrokerVersions::highest_common::<InitProducerIdRequest>) else {
+        let Some(version) = self.connections.version_for::<InitProducerIdRequest>(node) else {
             return self.refuse_producer_id(failure::no_idempotence(node), now);
         };
         let correlation_id = self.correlation_id();

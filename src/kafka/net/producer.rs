@@ -210,6 +210,7 @@ impl Producer {
             tag: RecordTag { mark: record.mark, sent_at },
         };
         let appended = core.append(&append, view, granted_bytes, now);
+        let total_bytes = core.memory_bytes().0;
         drop(core);
         match appended {
             Appended::Done { wake } => {
@@ -218,6 +219,7 @@ impl Producer {
                 }
                 Ok(None)
             }
+            Appended::NeedsMemory { bytes } if bytes > total_bytes => Err(failure::more_than_buffer(bytes, total_bytes)),
             Appended::NeedsMemory { bytes } => Ok(Some(bytes)),
         }
     }
@@ -266,7 +268,7 @@ impl Producer {
             (cause, core.config().block_max)
         };
         match (record.partition, self.shared.cell.load().partition_count(record.topic)) {
-            (Some(partition), Some(count)) => failure::partition_not_present(record.topic, partition, count, block_max, cause),
+            (Some(partition), Some(count @ 1..)) => failure::partition_not_present(record.topic, partition, count, block_max, cause),
             _ => failure::topic_not_present(record.topic, block_max, cause),
         }
     }
@@ -318,7 +320,8 @@ impl Producer {
 
 /// The record's topic, if the snapshot holds it with enough partitions.
 fn known_topic<'a>(snapshot: &'a Snapshot, record: &Record<'_>) -> Option<&'a Arc<TopicView>> {
-    let view = snapshot.topic(record.topic)?;
+    // Without partitions a topic is as good as unknown.
+    let view = snapshot.topic(record.topic).filter(|view| view.partition_count() > 0)?;
     let has_partition =
         record.partition.is_none_or(|partition| u32::try_from(partition.0).is_ok_and(|index| index < view.partition_count()));
     has_partition.then_some(view)

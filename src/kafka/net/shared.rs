@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// The core. A panic elsewhere while it was held does not stop the others: every change of the core is finished before its lock is let go.
+    /// The core. Who panicked while holding it has told of that already; the others go on, and at the worst panic in turn.
     pub(crate) fn core(&self) -> MutexGuard<'_, ProducerCore> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -223,11 +223,19 @@ pub fn encode_api_versions(correlation_id: i32, client_id: &StrBytes, version: i
     encode_request(correlation_id, client_id, version, &request)
 }
 
+/// Before this version brokers held their answers back themselves (KIP-219).
+const FIRST_API_VERSIONS_THAT_THROTTLES: i16 = 2;
+
 /// What a broker said to ApiVersions.
 #[derive(Debug)]
 pub enum ApiVersionsAnswer {
-    /// Its versions.
-    Versions(BrokerVersions),
+    /// What it speaks.
+    Versions {
+        /// Per request.
+        versions: BrokerVersions,
+        /// For how long it wants silence.
+        throttle_ms: u32,
+    },
     /// It does not know the version of the question: ask again with this one.
     AskAgain(i16),
     /// Another error.
@@ -243,7 +251,14 @@ pub fn decode_api_versions(frame: Bytes, version: i16) -> Result<ApiVersionsAnsw
     let unsupported = ErrorCode::from_wire(error_code) == Some(ErrorCode::UNSUPPORTED_VERSION);
     let response = decode_response::<ApiVersionsRequest>(frame, if unsupported { 0 } else { version })?;
     Ok(match ErrorCode::from_wire(response.error_code) {
-        None => ApiVersionsAnswer::Versions(BrokerVersions::from_response(&response)),
+        None => ApiVersionsAnswer::Versions {
+            versions: BrokerVersions::from_response(&response),
+            throttle_ms: if version < FIRST_API_VERSIONS_THAT_THROTTLES {
+                0
+            } else {
+                u32::try_from(response.throttle_time_ms).unwrap_or(0)
+            },
+        },
         Some(ErrorCode::UNSUPPORTED_VERSION) if version > 0 => {
             let listed = BrokerVersions::from_response(&response).highest_common::<ApiVersionsRequest>();
             ApiVersionsAnswer::AskAgain(listed.filter(|listed| *listed < version).unwrap_or(0))

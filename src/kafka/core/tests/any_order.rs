@@ -31,7 +31,8 @@ fn reply() -> impl Strategy<Value = Reply> {
     prop_oneof![
         12 => Just(Reply::Well),
         2 => (1_usize..6).prop_map(Reply::Stale),
-        2 => prop::sample::select(vec![6_i16, 3, 5, 19, 7, 100, 87, -1]).prop_map(Reply::Code),
+        2 => prop::sample::select(vec![6_i16, 3, 5, 10, 19, 7, 45, 59, 100, 87, -1]).prop_map(Reply::Code),
+        2 => (1..=BROKERS, 0..12).prop_map(|(leader, epoch)| Reply::Hint { leader, epoch }),
         1 => Just(Reply::NoBrokers),
         1 => Just(Reply::Garbage),
         1 => Just(Reply::WrongId),
@@ -105,9 +106,13 @@ fn properties() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
         one_of("metadata.max.age.ms", &["300000", "400"]),
         one_of("metadata.recovery.strategy", &["rebootstrap", "none"]),
         one_of("connections.max.idle.ms", &["540000", "700"]),
+        one_of("enable.idempotence", &["true", "false"]),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h, i)| {
-            let fixed = [("request.timeout.ms", "1000"), ("delivery.timeout.ms", "3000"), ("enable.idempotence", "false")];
+        .prop_map(|(a, b, c, d, e, f, g, h, i, idempotence)| {
+            // Java switches it off in silence where it was not asked for and cannot be.
+            let may_be_idempotent = e.1 == "all";
+            let idempotence = if may_be_idempotent { idempotence } else { ("enable.idempotence", "false") };
+            let fixed = [("request.timeout.ms", "1000"), ("delivery.timeout.ms", "3000"), idempotence];
             [a, b, c, d, e, f, g, h, i].into_iter().chain(fixed).collect()
         })
 }

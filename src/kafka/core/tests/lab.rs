@@ -72,6 +72,8 @@ pub(super) struct Lab {
     pub(super) written: VecDeque<Written>,
     pub(super) events: Vec<ClientEvent>,
     pub(super) outcomes: Vec<(u64, Outcome)>,
+    /// Whether sockets take nothing: what is to be written stays unwritten.
+    pub(super) is_stalled: bool,
     links: Vec<(ConnectionId, BrokerId)>,
     /// Attempts to these nodes fail.
     pub(super) dead: Vec<BrokerId>,
@@ -104,6 +106,7 @@ impl Lab {
             written: VecDeque::new(),
             events: Vec::new(),
             outcomes: Vec::new(),
+            is_stalled: false,
             links: Vec::new(),
             dead: Vec::new(),
             next: None,
@@ -176,6 +179,8 @@ impl Lab {
             self.events.extend(output.events.into_iter().map(|(_, event)| event));
             for delivery in &output.deliveries {
                 let seen = delivery.as_seen();
+                let is_in_doubt = matches!(seen.outcome, Outcome::Indeterminate(_));
+                assert!(seen.sends > 0 || !is_in_doubt, "what was never sent is not in the log: {seen:?}");
                 self.outcomes.extend(seen.records.iter().map(|tag| (tag.mark, seen.outcome.clone())));
             }
             if output.actions.is_empty() {
@@ -199,6 +204,9 @@ impl Lab {
             Action::Write { connection, frame } => {
                 let node = self.node_of(connection);
                 let written = read_request(node, connection, frame.to_bytes());
+                if self.is_stalled {
+                    return;
+                }
                 self.core.on_written(node, connection, self.now);
                 if written.api_key == 18 {
                     self.answer_well(&written);

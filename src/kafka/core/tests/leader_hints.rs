@@ -1,5 +1,6 @@
 //! Leaders named in Produce answers.
 
+use bytes::Bytes;
 use kafka_protocol::messages::produce_response::{LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, TopicProduceResponse};
 use kafka_protocol::messages::{BrokerId as CodecBroker, ProduceRequest, ProduceResponse};
 use kafka_protocol::protocol::{Decodable, StrBytes};
@@ -11,11 +12,11 @@ use crate::kafka::wire::error::ErrorCode;
 
 /// What a broker says beside its error.
 #[derive(Clone, Copy)]
-struct Says {
-    code: i16,
-    leader: i32,
-    epoch: i32,
-    endpoints: &'static [(i32, &'static str, i32)],
+pub(super) struct Says {
+    pub(super) code: i16,
+    pub(super) leader: i32,
+    pub(super) epoch: i32,
+    pub(super) endpoints: &'static [(i32, &'static str, i32)],
 }
 
 const MOVED: Says = Says { code: 6, leader: 2, epoch: 6, endpoints: &[(2, "127.0.0.1", 9002)] };
@@ -27,7 +28,8 @@ fn asked(lab: &mut Lab) -> Written {
     lab.take_written(0).remove(0)
 }
 
-fn answer(lab: &mut Lab, written: &Written, says: Says) {
+/// The answer to a Produce request that says so of each of its partitions.
+pub(super) fn hinting_frame(written: &Written, says: Says) -> Bytes {
     let request = ProduceRequest::decode(&mut written.body.clone(), written.version).unwrap();
     let hint = LeaderIdAndEpoch::default().with_leader_id(CodecBroker(says.leader)).with_leader_epoch(says.epoch);
     let responses = request.topic_data.into_iter().map(|topic| {
@@ -40,7 +42,11 @@ fn answer(lab: &mut Lab, written: &Written, says: Says) {
         NodeEndpoint::default().with_node_id(CodecBroker(*id)).with_host(StrBytes::from_static_str(host)).with_port(*port)
     });
     let body = ProduceResponse::default().with_responses(responses.collect()).with_node_endpoints(endpoints.collect());
-    lab.core.on_frame(written.node, written.connection, response(written, &body), lab.now);
+    response(written, &body)
+}
+
+fn answer(lab: &mut Lab, written: &Written, says: Says) {
+    lab.core.on_frame(written.node, written.connection, hinting_frame(written, says), lab.now);
 }
 
 fn leader_of(lab: &Lab) -> Option<(BrokerId, Option<LeaderEpoch>)> {

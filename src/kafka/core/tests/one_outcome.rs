@@ -1,7 +1,7 @@
 //! A producer against a broker that keeps sequence numbers, while everything that may go wrong does: what is told of each record is true.
 //!
 //! The log is one for all brokers, as after clean elections. Answers are lost, requests are lost, batches are refused for a while, leaders move
-//! with requests on the wire, records expire. Then, for any order of these: every record has one outcome; what is ok is in the log once; what
+//! with requests on the wire, batches are split, records are refused for good or expire. Then, for any order of these: every record has one outcome; what is ok is in the log once; what
 //! failed is not in it; nothing is in it twice; and each partition has its records in the order of their sends.
 
 use std::collections::BTreeMap;
@@ -31,8 +31,10 @@ enum Step {
 enum Handling {
     /// As a broker does.
     Well,
-    /// Refused before anything is written.
+    /// Refused before anything is written, for now.
     Refuse(i16),
+    /// The same for good, as it is or, for 10, in batches of this size.
+    RefuseForGood(i16),
     /// Written, and answered with 20.
     AfterAppend,
     /// Written, and answered as by a broker that lost the lead, the partition or the disk while it waited for its replicas.
@@ -48,6 +50,8 @@ enum Handling {
 struct Broker {
     log: BTreeMap<i32, Vec<u64>>,
     state: BTreeMap<i32, ProducerState>,
+    /// Records that no batch of so many records, or more, is taken with, and the code.
+    refused: BTreeMap<u64, (usize, i16)>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,8 +63,21 @@ struct ProducerState {
 }
 
 impl Broker {
+    /// From now on no batch with any of these records is taken, unless that has happened.
+    fn refuse_for_good(&mut self, batch: &SentBatch, code: i16) {
+        let marks = marks_of(batch);
+        if !marks.iter().any(|mark| self.log.get(&batch.partition).is_some_and(|log| log.contains(mark))) {
+            let count = if code == 10 { marks.len() } else { 1 };
+            self.refused.extend(marks.into_iter().map(|mark| (mark, (count, code))));
+        }
+    }
+
     /// The code that the batch is answered with.
     fn append(&mut self, batch: &SentBatch) -> i16 {
+        let refusal = marks_of(batch).iter().filter_map(|mark| self.refused.get(mark)).find(|(count, _)| *count <= batch.values.len());
+        if let Some((_, code)) = refusal {
+            return *code;
+        }
         let known = self.state.get(&batch.partition).cloned();
         let mut state = known.unwrap_or(ProducerState { epoch: batch.producer.1, next: 0, recent: Vec::new() });
         if batch.producer.1 < state.epoch {
@@ -78,17 +95,22 @@ impl Broker {
         state.recent.push((batch.base_sequence, batch.values.len()));
         let surplus = state.recent.len().saturating_sub(5);
         state.recent.drain(..surplus);
-        let marks = batch.values.iter().map(|value| u64::from_be_bytes(value[..].try_into().unwrap()));
-        self.log.entry(batch.partition).or_default().extend(marks);
+        self.log.entry(batch.partition).or_default().extend(marks_of(batch));
         self.state.insert(batch.partition, state);
         0
     }
+}
+
+fn marks_of(batch: &SentBatch) -> Vec<u64> {
+    batch.values.iter().map(|value| u64::from_be_bytes(value[..].try_into().unwrap())).collect()
 }
 
 struct World {
     lab: Lab,
     broker: Broker,
     sent: u64,
+    /// The records of each partition.
+    sent_to: BTreeMap<i32, Vec<u64>>,
 }
 
 impl World {
@@ -99,7 +121,7 @@ impl World {
         lab.core.use_topic(&super::lab::topic("orders"), lab.now);
         lab.run(ms(300));
         lab.events.clear();
-        Self { lab, broker: Broker::default(), sent: 0 }
+        Self { lab, broker: Broker::default(), sent: 0, sent_to: BTreeMap::new() }
     }
 
     fn step(&mut self, step: Step) {
@@ -107,7 +129,9 @@ impl World {
             Step::Append(index) => {
                 self.sent += 1;
                 // After going back to the bootstrap list the topic is unknown for a while: a sender would wait.
-                if !self.lab.append_value(index, self.sent, &self.sent.to_be_bytes()) {
+                if self.lab.append_value(index, self.sent, &self.sent.to_be_bytes()) {
+                    self.sent_to.entry(index).or_default().push(self.sent);
+                } else {
                     self.sent -= 1;
                 }
             }
@@ -148,7 +172,22 @@ impl World {
             Handling::AfterAppend => self.answer(&written, 20),
             Handling::LeaderMovedAfterAppend(code) => self.answer(&written, code),
             Handling::Refuse(code) => self.lab.answer_produce(&written, code),
+            Handling::RefuseForGood(code) => {
+                let batches = written.batches();
+                // As in Java, a batch that fails for good renumbers those before it too, and what a broker has of them is written twice.
+                let may_fail = |batch: &&SentBatch| (code == 10 && batch.values.len() > 1) || !self.waits_before(batch);
+                let refused: Vec<_> = batches.iter().filter(may_fail).collect();
+                refused.into_iter().for_each(|batch| self.broker.refuse_for_good(batch, code));
+                self.answer(&written, 0);
+            }
         }
+    }
+
+    /// Whether a record of the partition that was sent before this batch waits for its outcome.
+    fn waits_before(&self, batch: &SentBatch) -> bool {
+        let first = marks_of(batch)[0];
+        let has_outcome = |mark: &u64| self.lab.outcomes.iter().any(|(told, _)| told == mark);
+        self.sent_to.get(&batch.partition).is_some_and(|sent| sent.iter().any(|mark| *mark < first && !has_outcome(mark)))
     }
 
     fn append(&mut self, written: &Written, code_when_written: i16) -> BTreeMap<i32, i16> {
@@ -208,6 +247,7 @@ fn handlings() -> impl Strategy<Value = Handling> {
     prop_oneof![
         4 => Just(Handling::Well),
         1 => prop_oneof![Just(6_i16), Just(19), Just(3)].prop_map(Handling::Refuse),
+        1 => prop_oneof![Just(10_i16), Just(87)].prop_map(Handling::RefuseForGood),
         1 => Just(Handling::AfterAppend),
         1 => prop_oneof![Just(6_i16), Just(3), Just(56)].prop_map(Handling::LeaderMovedAfterAppend),
         1 => Just(Handling::LoseAnswer),

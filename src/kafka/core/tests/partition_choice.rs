@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::lab::{Lab, START, answer, config, ms, partition, topic, topic_answer};
 use crate::clock::Moment;
 use crate::ids::{BrokerId, HostPort, PartitionIndex, TopicName};
-use crate::kafka::core::accumulator::{Accumulator, Append, Appended, Urgency};
+use crate::kafka::core::accumulator::{Accumulator, Append, Appended};
 use crate::kafka::core::metadata::MetadataMachine;
 use crate::kafka::event::{ClientEvent, RecordTag};
 use crate::kafka::metadata::Snapshot;
@@ -43,7 +43,7 @@ impl Queues {
     }
 
     fn look(&mut self) {
-        self.accumulator.ready(&self.snapshot, self.now, Urgency::default(), &mut self.random);
+        self.accumulator.ready(&self.snapshot, self.now, false, &mut self.random);
     }
 
     /// Records per batch, partition by partition.

@@ -212,7 +212,9 @@ fn with_acks_all_a_broker_may_refuse_what_it_has_appended() {
         let told = told_after("all", code, base_offset);
         assert!(matches!(told, Outcome::Indeterminate(_)), "{code} at {base_offset}: {told:?}");
     }
-    for (acks, code, base_offset) in [("all", 19, -1), ("all", 75, -1), ("1", 6, -1), ("1", 3, -1), ("1", 56, -1)] {
+    let told = told_after("1", 56, -1);
+    assert!(matches!(told, Outcome::Indeterminate(_)), "a flush that failed: {told:?}");
+    for (acks, code, base_offset) in [("all", 19, -1), ("all", 75, -1), ("1", 6, -1), ("1", 3, -1)] {
         let told = told_after(acks, code, base_offset);
         assert!(matches!(told, Outcome::Failed(_)), "acks={acks}, {code} at {base_offset}: {told:?}");
     }
@@ -289,6 +291,19 @@ fn with_acks_0_a_record_is_ok_when_written() {
     let mut lab = Lab::settled(&[("linger.ms", "0"), ("acks", "0")]);
     lab.append(0, 1);
     lab.run_silent(ms(1));
+    assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Ok { base_offset: -1 })]));
+}
+
+#[test]
+fn with_acks_0_a_request_that_was_cut_off_before_it_was_written_is_sent_again() {
+    let mut lab = Lab::settled(&[("linger.ms", "0"), ("acks", "0")]);
+    lab.is_stalled = true;
+    lab.append(0, 1);
+    lab.run_silent(ms(1));
+    assert!(lab.take_outcomes().is_empty());
+    lab.is_stalled = false;
+    lab.cut(1);
+    lab.run(ms(500));
     assert!(matches!(&lab.take_outcomes()[..], [(1, Outcome::Ok { base_offset: -1 })]));
 }
 

@@ -10,6 +10,7 @@ use super::lab::{
     START, Written, answer, api_versions_frame, config, metadata_frame, partition, produce_frame, producer_id_frame, read_request, topic,
 };
 use super::lab::{topic_answer, topic_error};
+use super::leader_hints::{Says, hinting_frame};
 use crate::clock::Moment;
 use crate::ids::{BrokerId, HostPort, PartitionIndex, UpdateVersion};
 use crate::kafka::core::accumulator::{Append, Appended};
@@ -22,6 +23,7 @@ use crate::kafka::metadata::Snapshot;
 use crate::kafka::wire::messages::MetadataAnswer;
 
 pub(super) const BROKERS: i32 = 3;
+const ENDPOINTS: [(i32, &str, i32); 3] = [(1, "127.0.0.1", 9001), (2, "127.0.0.1", 9002), (3, "127.0.0.1", 9003)];
 const TOPICS: [&str; 2] = ["orders", "more"];
 
 /// A core, its pretended network, and what the invariants need to remember.
@@ -67,6 +69,11 @@ pub(super) enum Reply {
     NoBrokers,
     Garbage,
     WrongId,
+    /// A Produce request is told of another leader; others are answered well.
+    Hint {
+        leader: i32,
+        epoch: i32,
+    },
 }
 
 impl World {
@@ -224,7 +231,10 @@ impl World {
         let frame = match written.api_key {
             18 => api_versions_frame(written, true),
             3 => metadata_frame(written, &truth),
-            0 => produce_frame(written, code),
+            0 => match reply {
+                Reply::Hint { leader, epoch } => hinting_frame(written, Says { code: 6, leader, epoch, endpoints: &ENDPOINTS }),
+                _ => produce_frame(written, code),
+            },
             22 => producer_id_frame(written, code, 0),
             other => panic!("unexpected api key {other}"),
         };

@@ -103,6 +103,16 @@ async fn a_silent_broker_is_left_after_the_request_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_that_carries_nothing_for_its_idle_time_is_closed_though_a_request_waits_on_it() {
+    let client = settled(&[("connections.max.idle.ms", "5000")]).await;
+    client.cluster.script(1, ApiKey::Produce, Reaction::Silence);
+    client.send(0, 1).await.unwrap();
+    acknowledged(&client).await;
+    assert!(disconnects(&client).contains(&(5_000, BrokerId(1), DisconnectCause::Idle)), "{:?}", disconnects(&client));
+    assert_eq!(batch_errors(&client), [(5_000, ErrorCode::NETWORK_EXCEPTION)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_to_another_request_ends_the_connection() {
     let client = settled(&[]).await;
     client.cluster.script(1, ApiKey::Produce, Reaction::CorrelationId(77_000));

@@ -81,6 +81,17 @@ async fn a_broker_that_asks_for_silence_gets_it_and_the_others_are_served() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn silence_is_kept_from_the_first_answer_on() {
+    let cluster = FakeCluster::new(1);
+    cluster.add_topic("orders", &[1]);
+    cluster.script(1, ApiKey::ApiVersions, Reaction::Throttle(Duration::from_millis(200)));
+    let client = Client::start(&cluster, &[]);
+    client.send(0, 1).await.unwrap();
+    let asked: Vec<_> = client.cluster.asked(ApiKey::Metadata).iter().map(|asked| client.ms_of(asked.at)).collect();
+    assert!(asked[0] >= 200, "{asked:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_buffer_holds_senders_back_until_an_answer_frees_it() {
     // Room for two batches; what waits for the third makes the others go without lingering.
     let memory = [("buffer.memory", "40000"), ("linger.ms", "3000"), ("max.block.ms", "60")];
@@ -104,6 +115,17 @@ async fn a_full_buffer_holds_senders_back_until_an_answer_frees_it() {
         "Failed to allocate 16384 bytes within the configured max blocking time 60 ms. Total memory: 40000 bytes. Available memory: 7232 \
          bytes. Poolable size: 16384 bytes"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_buffer_that_holds_no_batch_refuses_at_once() {
+    let cluster = FakeCluster::new(1);
+    cluster.add_topic("orders", &[1]);
+    let client = Client::start(&cluster, &[("buffer.memory", "8000")]);
+    let failure = client.send(0, 1).await.unwrap_err();
+    assert!(client.elapsed_ms() < 1_000, "{} ms", client.elapsed_ms());
+    assert_eq!(failure.kind, "IllegalArgumentException");
+    assert_eq!(failure.text, "Attempt to allocate 16384 bytes, but there is a hard limit of 8000 on memory allocations.");
 }
 
 #[tokio::test(start_paused = true)]

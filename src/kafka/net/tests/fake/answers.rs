@@ -42,7 +42,7 @@ pub(super) fn answer(state: &mut State, node: i32, mut frame: Bytes, reaction: O
             let (_, highest) = state.versions[&(ApiKey::ApiVersions as i16)];
             let code = if version > highest { Some(35) } else { refusal };
             let spoken = if code.is_some() { 0 } else { version };
-            Some(encode::<ApiVersionsRequest>(correlation_id, spoken, &api_versions(state, code)))
+            Some(encode::<ApiVersionsRequest>(correlation_id, spoken, &api_versions(state, code).with_throttle_time_ms(throttle_ms)))
         }
         ApiKey::Metadata => {
             let request = MetadataRequest::decode(&mut frame, version).unwrap();
