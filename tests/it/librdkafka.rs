@@ -97,3 +97,16 @@ async fn a_kill_under_the_c_client_is_measured() {
     let outages = results.rows("recovery.csv").iter().filter(|row| row["step"] == "2" && row["outage_ms"] != "0").count();
     assert!(outages >= 4, "every producer had a partition on the killed broker: {outages} outages");
 }
+
+#[tokio::test]
+async fn the_c_clients_new_partitions_are_known_before_they_are_used() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let step = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"orders\", to = 12 }";
+    // Many records, so that the first on a new partition comes long before the next statistics.
+    let plan = plan("warmup = \"2s\"\nsteady = \"2s\"\nrecovery = \"8s\"", step).replace("20/s", "100/s");
+    let results = run(&plan);
+    let growth = &results.run["growth"][0];
+    assert_eq!((&growth["producers"], &growth["never"]), (&4.into(), &0.into()), "{growth}");
+    assert_eq!(growth["first_use_ms"]["count"], 4, "every producer has a first use, and it is after the count: {growth}");
+    assert_eq!(results.group("c")["cached_partitions"], serde_json::json!([12, 12]));
+}

@@ -159,19 +159,8 @@ impl Shared {
     /// Takes what has come, at most so many events; whether there may be more.
     pub(super) fn poll(&self, events_max: usize) -> bool {
         let Some(Ok(producer)) = self.producer.get() else { return false };
-        let context = producer.context();
-        let mut has_more = true;
-        for _ in 0..events_max {
-            let before = context.events();
-            // One event at most: the crate looks at its timeout after each.
-            producer.poll(Duration::ZERO);
-            if context.events() == before {
-                has_more = false;
-                break;
-            }
-        }
-        context.flush(!has_more);
-        has_more
+        // One event at most: the crate looks at its timeout after each.
+        producer.context().turn(events_max, || producer.poll(Duration::ZERO))
     }
 
     fn context(&self) -> Option<&Context> {

@@ -11,7 +11,7 @@ use crate::plan::problem::Severity;
 /// Properties that the engine sets whatever a plan says, with the reason; a plan's own come on top of librdkafka's defaults.
 pub const ALWAYS: [(&str, &str, &str); 4] = [
     ("partitioner", "murmur2_random", "keys go to the partitions that the Java producer would choose"),
-    ("statistics.interval.ms", "1000", "partition counts and queue sizes come from its statistics, once a second"),
+    ("statistics.interval.ms", "1000", "first partition counts and queue sizes come from its statistics, once a second"),
     ("debug", "metadata", "its Metadata requests and their reasons come from its log"),
     ("delivery.report.only.error", "false", "every record's outcome is counted"),
 ];
