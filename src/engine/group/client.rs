@@ -29,7 +29,8 @@ pub(crate) trait Client: Clone + Send + Sync + 'static {
 /// What a client says of itself at one moment. Taken once a second and client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// Time since the last full Metadata answer; `None`: there was none, or unknown.
+    /// Time since the last full Metadata answer; of librdkafka, which has an age per topic, the greatest of these. `None`: there was none, or
+    /// unknown.
     pub(crate) metadata_age: Option<Duration>,
     /// Partition count of every topic in its cache; `None`: unknown.
     pub(crate) partition_counts: Option<Vec<(TopicName, u32)>>,

@@ -24,7 +24,7 @@ struct Broker<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Topic<'a> {
-    /// Since the last answer about it, in ms.
+    /// Since the last answer about it, in ms; 0: there was none.
     metadata_age: i64,
     #[serde(borrow)]
     partitions: BTreeMap<&'a str, Partition>,
@@ -48,7 +48,7 @@ pub(super) struct Statistics {
     pub(super) metadata_requests: BTreeMap<String, u64>,
     /// Partition counts of its topics.
     pub(super) partition_counts: BTreeMap<String, u32>,
-    /// Greatest age of a topic's metadata, in ms; `None`: it has no topic yet.
+    /// Greatest time since a topic's last answer, in ms; `None`: no topic has had one.
     pub(super) metadata_age_ms: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Statistics {
         Ok(Self {
             queue_free_bytes: text.msg_size_max.saturating_sub(text.msg_size),
             metadata_requests: text.brokers.iter().filter_map(|(name, broker)| Some(((*name).to_owned(), sent(broker)?))).collect(),
-            metadata_age_ms: text.topics.values().filter_map(|topic| u64::try_from(topic.metadata_age).ok()).max(),
+            metadata_age_ms: text.topics.values().filter_map(|topic| u64::try_from(topic.metadata_age).ok()).filter(|age| *age > 0).max(),
             partition_counts: text.topics.iter().map(|(name, topic)| ((*name).to_owned(), count(topic))).collect(),
         })
     }
@@ -96,6 +96,16 @@ mod tests {
             metadata_age_ms: Some(3_060),
         };
         assert_eq!(statistics, expected);
+    }
+
+    #[test]
+    fn without_an_answer_there_is_no_age() {
+        let text = |ages: [u64; 2]| {
+            let [one, other] = ages.map(|age| format!(r#"{{ "metadata_age": {age}, "partitions": {{}} }}"#));
+            format!(r#"{{ "msg_size": 0, "msg_size_max": 1, "brokers": {{}}, "topics": {{ "one": {one}, "other": {other} }} }}"#)
+        };
+        let age_of = |ages| Statistics::read(text(ages).as_bytes()).unwrap().metadata_age_ms;
+        assert_eq!([age_of([0, 0]), age_of([0, 40]), age_of([70, 40])], [None, Some(40), Some(70)]);
     }
 
     #[test]
