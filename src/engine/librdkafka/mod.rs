@@ -18,7 +18,7 @@ use rdkafka::producer::BaseProducer;
 use crate::engine::group::start_group;
 use crate::engine::librdkafka::client::MakeLibrdkafka;
 use crate::engine::librdkafka::poller::Pollers;
-use crate::engine::{Engine, EngineContext, EngineError, GroupHandle};
+use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, schedule};
 use crate::ids::HostPort;
 use crate::plan::model::ProducerGroup;
 use crate::plan::producer_config::librdkafka::{ALWAYS, translate};
@@ -44,7 +44,7 @@ impl Engine for LibrdkafkaEngine {
         context: &'a EngineContext,
     ) -> BoxFuture<'a, Result<Box<dyn GroupHandle>, EngineError>> {
         let bootstrap = group.bootstrap.as_deref().unwrap_or(&context.bootstrap);
-        let started = Pollers::start(&group.name, clients(group), &context.clock).map(|pollers| {
+        let started = Pollers::start(&group.name, schedule::clients(group) as usize, &context.clock).map(|pollers| {
             let make = MakeLibrdkafka {
                 settings: settings(group, bootstrap),
                 clock: context.clock.clone(),
@@ -55,12 +55,6 @@ impl Engine for LibrdkafkaEngine {
         });
         ready(started.map_err(|source| EngineError::Thread { group: group.name.clone(), source })).boxed()
     }
-}
-
-/// How many clients the group has.
-fn clients(group: &ProducerGroup) -> usize {
-    let per_client = group.share.map_or(1, std::num::NonZero::get);
-    group.count.div_ceil(per_client) as usize
 }
 
 /// Everything but the client's name.
