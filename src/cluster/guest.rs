@@ -13,8 +13,8 @@ use bollard::container::{AttachContainerResults, LogOutput};
 use bollard::errors::Error;
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
-    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
-    WaitContainerOptionsBuilder,
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptionsBuilder,
+    StartContainerOptions, WaitContainerOptionsBuilder,
 };
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -23,7 +23,7 @@ use tokio::io::AsyncWrite;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::daemon::{Daemon, bounded, could_not, status_of};
-use super::owner::Owner;
+use super::owner::{Liveness, Owner};
 use super::{ClusterError, RunId, labels};
 
 /// Bound on removing one.
@@ -83,26 +83,67 @@ impl GuestHost {
         &self.daemon
     }
 
-    /// Makes a guest and starts it. Cancelled or failed, it leaves at most a container that carries the run's label and goes with the run.
+    /// Makes a guest and starts it. Failed, it leaves nothing; cancelled, at most a container that carries the run's label: it goes with the run,
+    /// and beside a kept cluster the next guest of that name takes its place.
     ///
     /// # Errors
-    /// The engine's.
+    /// The engine's, also if a guest of that name runs for another process.
     pub async fn start(&self, request: &GuestRequest) -> Result<Guest, ClusterError> {
         let name = self.run.clients_name(&request.group);
+        self.remove_left_over(&name).await?;
         let client = self.daemon.client();
         let named = CreateContainerOptionsBuilder::new().name(&name).build();
         let made = client.create_container(Some(named), self.body(request)).await;
         made.map_err(could_not(format!("make the container {name}")))?;
+        let remover = GuestRemover { host: self.clone(), name };
+        match self.start_made(&remover).await {
+            Ok(guest) => Ok(guest),
+            Err(error) => {
+                // The engine removes by itself only what has run. If this fails too, the first error is the news.
+                let _ = remover.remove().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_made(&self, remover: &GuestRemover) -> Result<Guest, ClusterError> {
+        let (client, name) = (self.daemon.client(), &remover.name);
         let streams = AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true).build();
-        let attached = client.attach_container(&name, Some(streams)).await;
+        let attached = client.attach_container(name, Some(streams)).await;
         let AttachContainerResults { output, input } = attached.map_err(could_not(format!("attach to the container {name}")))?;
-        let exit = self.exit_code(&name);
-        let started = client.start_container(&name, None::<StartContainerOptions>).await;
+        let exit = self.exit_code(name);
+        let started = client.start_container(name, None::<StartContainerOptions>).await;
         started.map_err(could_not(format!("start the container {name}")))?;
         let reading = format!("read from the container {name}");
         let output =
             output.try_filter_map(|piece| std::future::ready(Ok(piece_of(piece)))).map_err(move |error| could_not(reading.clone())(error));
-        Ok(Guest { input, output: output.boxed(), end: GuestEnd { remover: GuestRemover { host: self.clone(), name }, exit } })
+        Ok(Guest { input, output: output.boxed(), end: GuestEnd { remover: remover.clone(), exit } })
+    }
+
+    /// Removes what an earlier run beside the same cluster has left under a name: a container that never ran, or one whose owner is dead. One
+    /// that runs for a living process stays.
+    async fn remove_left_over(&self, name: &str) -> Result<(), ClusterError> {
+        let found = match self.daemon.client().inspect_container(name, None::<InspectContainerOptions>).await {
+            Err(error) if status_of(&error) == Some(404) => return Ok(()),
+            found => found.map_err(could_not(format!("inspect the container {name}")))?,
+        };
+        let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
+        let is_dead = labels::owner_of(&labels).is_some_and(|owner| owner.liveness() == Liveness::Dead);
+        // Without force, the engine refuses to remove one that runs.
+        self.remove(name, is_dead).await
+    }
+
+    async fn remove(&self, name: &str, by_force: bool) -> Result<(), ClusterError> {
+        let options = RemoveContainerOptionsBuilder::new().force(by_force).v(true).build();
+        let removed = async {
+            match self.daemon.client().remove_container(name, Some(options)).await {
+                Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
+                    Err(could_not(format!("remove the container {name}"))(error))
+                }
+                _ => Ok(()),
+            }
+        };
+        bounded(REMOVE_WITHIN, &format!("remove the container {name}"), removed).await
     }
 
     /// Waits for the end that is still to come: once a container has ended, it is soon gone and cannot be asked.
@@ -184,15 +225,61 @@ impl GuestRemover {
     /// # Errors
     /// The engine's, also if it takes too long; one that is gone already is none.
     pub async fn remove(&self) -> Result<(), ClusterError> {
-        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        let removed = async {
-            match self.host.daemon.client().remove_container(&self.name, Some(options)).await {
-                Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
-                    Err(could_not(format!("remove the container {}", self.name))(error))
-                }
-                _ => Ok(()),
-            }
-        };
-        bounded(REMOVE_WITHIN, &format!("remove the container {}", self.name), removed).await
+        self.host.remove(&self.name, true).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::fake::FakeEngine;
+
+    const NAME: &str = "chaos-r1-clients-steady";
+
+    /// An engine that makes containers, and cannot attach to them.
+    fn unattachable(path: &str) -> Option<(&'static str, String)> {
+        path.starts_with("/containers/create").then(|| ("201 Created", r#"{"Id":"c1","Warnings":[]}"#.to_owned()))
+    }
+
+    /// The same, with a container of that name whose owner is this process, or has been dead since the machine's start.
+    fn with_a_container(path: &str, owner: &Owner) -> Option<(&'static str, String)> {
+        let labels = serde_json::to_string(&labels::of_run(&RunId::new("r1").unwrap(), owner)).unwrap();
+        match path.split('?').next()? {
+            "/containers/chaos-r1-clients-steady/json" => Some(("200 OK", format!(r#"{{"Id":"c0","Config":{{"Labels":{labels}}}}}"#))),
+            "/containers/chaos-r1-clients-steady" => Some(("204 No Content", String::new())),
+            _ => unattachable(path),
+        }
+    }
+
+    /// Starts a guest, which fails, and gives what the engine was asked for, without the API's version and what is asked anyway.
+    async fn asked_by_start(engine: &FakeEngine) -> Vec<String> {
+        let host = GuestHost::new(Daemon::connect_to(&engine.address()).await.unwrap(), RunId::new("r1").unwrap());
+        let request = GuestRequest { group: "steady".to_owned(), image: "any".to_owned(), environment: Vec::new() };
+        let error = host.start(&request).await.unwrap_err();
+        assert!(error.to_string().contains(&format!("attach to the container {NAME}")), "{error}");
+        let asked = engine.asked().into_iter().filter(|path| path.contains(NAME));
+        asked.map(|path| path.trim_start_matches("/v1.41").trim_start_matches("/containers/").to_owned()).collect()
+    }
+
+    fn is_removal(path: &str, by_force: bool) -> bool {
+        path.starts_with(&format!("{NAME}?")) && path.contains(&format!("force={by_force}"))
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_cannot_be_started_is_removed() {
+        let asked = asked_by_start(&FakeEngine::start(unattachable)).await;
+        assert_eq!(asked.len(), 4, "{asked:?}");
+        assert!(asked[0].ends_with("/json") && asked[1].starts_with("create?"), "{asked:?}");
+        assert!(asked[2].contains("/attach") && is_removal(&asked[3], true), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn what_an_earlier_run_has_left_is_removed_but_not_what_runs_for_a_living_one() {
+        let dead = FakeEngine::start(|path| with_a_container(path, &Owner { start_ticks: 1, ..Owner::current() }));
+        let asked = asked_by_start(&dead).await;
+        assert!(is_removal(&asked[1], true) && asked[2].starts_with("create?"), "{asked:?}");
+        let alive = FakeEngine::start(|path| with_a_container(path, &Owner::current()));
+        let asked = asked_by_start(&alive).await;
+        assert!(is_removal(&asked[1], false) && asked[2].starts_with("create?"), "{asked:?}");
     }
 }
