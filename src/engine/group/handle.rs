@@ -15,7 +15,7 @@ use crate::engine::group::client::MakeClient;
 use crate::engine::group::sender;
 use crate::engine::group::state::{Group, Made};
 use crate::engine::recorder::second::{SecondTeller, second_end, second_of};
-use crate::engine::recorder::{last, mark};
+use crate::engine::recorder::{Blocked, last, mark};
 use crate::kafka::event::{Failure, RecordTag};
 
 /// How long senders may take to end once their clients are closed.
@@ -125,8 +125,8 @@ async fn tell_second<M: MakeClient>(group: &Arc<Group<M>>, mut teller: SecondTel
 fn fail_what_is_blocked<M: MakeClient>(group: &Group<M>) {
     let now = group.clock.now();
     for sender in group.senders.iter() {
-        let Some((due, topic, _)) = sender.blocked() else { continue };
-        let tag = RecordTag { mark: mark::pack(sender.slot, due), sent_at: due };
+        let Some(Blocked { due, sent_at, topic, .. }) = sender.blocked() else { continue };
+        let tag = RecordTag { mark: mark::pack(sender.slot, due), sent_at };
         let text = "Producer closed while send in progress".to_owned();
         let failure = Failure { kind: "KafkaException".to_owned(), code: None, text };
         group.client_of(sender).recorder.not_appended(now, topic, tag, &failure);

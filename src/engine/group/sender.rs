@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::clock::Moment;
 use crate::engine::group::client::{Client, MakeClient};
 use crate::engine::group::state::{Group, Made, Stop};
-use crate::engine::recorder::{SenderProgress, mark};
+use crate::engine::recorder::{Blocked, SenderProgress, mark};
 use crate::engine::{BURSTS_PER_TURN, RECORDS_PER_LOOK};
 use crate::ids::{ProducerIndex, TopicName};
 use crate::kafka::event::{BlockedOn, Failure, RecordTag};
@@ -185,7 +185,7 @@ impl<M: MakeClient> Sender<M> {
     async fn wait_for_room(&mut self, on: BlockedOn, sent_at: Moment, due: Moment) {
         let topics = &self.group.spec.topics;
         let (topic, record) = self.content.record(topics, sent_at, due);
-        self.progress.block(due, topic, on);
+        self.progress.block(Blocked { due, sent_at, topic, on });
         let result: Result<(), Failure> = self.made.client.send(&record).await;
         self.progress.unblock();
         if let Err(failure) = result {

@@ -34,6 +34,8 @@ enum Mood {
     Serves,
     /// Takes none.
     Blocks,
+    /// The same, and a `send` that waits does not even end when it is closed.
+    Hangs,
     /// Takes records and acknowledges none.
     IsMute,
 }
@@ -104,7 +106,7 @@ fn failure(kind: &str) -> Failure {
 
 impl Client for Fake {
     fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
-        if *self.mood.borrow() == Mood::Blocks {
+        if matches!(*self.mood.borrow(), Mood::Blocks | Mood::Hangs) {
             return Err(TrySendError::WouldBlock(BlockedOn::Metadata));
         }
         self.append(now, record);
@@ -113,6 +115,9 @@ impl Client for Fake {
 
     async fn send(&self, record: &Record<'_>) -> Result<(), Failure> {
         let (sent_at, mut mood, mut closed) = (self.clock.now(), self.mood.clone(), self.closed.subscribe());
+        if *mood.borrow() == Mood::Hangs {
+            std::future::pending::<()>().await;
+        }
         tokio::select! {
             Ok(_) = mood.wait_for(|mood| *mood != Mood::Blocks) => { self.append(sent_at, record); Ok(()) }
             _ = closed.wait_for(|closed| *closed) => Err(failure("KafkaException")),
@@ -333,6 +338,23 @@ async fn a_producer_that_is_blocked_at_the_end_hangs_and_owes_the_rest() {
     assert_eq!(told.totals[1], Totals { due: 30, sent: 11, ok: 10, failed: 1, indeterminate: 0 });
     assert_eq!(told.gaps(), [(1, NO_PARTITION.0, 50, None)]);
     assert_eq!(told.errors(), BTreeMap::from([("failed".to_owned(), 1)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_stuck_at_the_end_was_in_service_since_it_was_handed_over() {
+    let rig = Rig::start(&open(10.0));
+    rig.until(1_010).await;
+    rig.moods[1].send_replace(Mood::Blocks);
+    rig.until(1_500).await;
+    rig.moods[1].send_replace(Mood::Hangs);
+    rig.until(2_000).await;
+    let told = rig.finish(Duration::from_secs(2)).await;
+    // Due at 1,050 ms and taken at 1,500; the next one, due at 1,150 ms, was handed over then, and for ever.
+    assert_eq!(told.totals[1], Totals { due: 20, sent: 12, ok: 11, failed: 1, indeterminate: 0 });
+    let max_us =
+        |series| told.seconds.iter().filter_map(|second| second.histogram(series).unwrap()).map(|latency| latency.max_us()).max().unwrap();
+    let waited_us = max_us("response_bad") - max_us("service_bad");
+    assert!(waited_us.abs_diff(350_000) <= 2_000, "{waited_us} us from due to handed over");
 }
 
 #[tokio::test(start_paused = true)]

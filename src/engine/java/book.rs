@@ -14,7 +14,7 @@ use crate::engine::java::program::ProgramError;
 use crate::engine::java::timeline::moment;
 use crate::engine::recorder::client::ClientRecorder;
 use crate::engine::recorder::second::{ClientFigures, SecondTeller, SeenClient, second_end, second_of};
-use crate::engine::recorder::{GroupRecorder, SenderProgress, mark};
+use crate::engine::recorder::{Blocked, GroupRecorder, SenderProgress, mark};
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, UpdateVersion};
 use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, MetadataOutcome, Outcome, RecordTag};
 use crate::kafka::wire::error::ErrorCode;
@@ -191,8 +191,10 @@ impl Book {
         self.senders.iter().for_each(|sender| sender.unblock());
         for (producer, topic, due) in blocked {
             let sender = self.senders.get(*producer as usize).ok_or_else(|| unknown("producer", producer))?;
-            // What it waits for is told from the client's snapshot when the second is told.
-            sender.block(self.at(*due), *topic, BlockedOn::Metadata);
+            let due = self.at(*due);
+            // What it waits for is told from the client's snapshot when the second is told. Nobody asks when it was handed over: the program
+            // itself tells what becomes of it.
+            sender.block(Blocked { due, sent_at: due, topic: *topic, on: BlockedOn::Metadata });
         }
         Ok(())
     }

@@ -107,12 +107,24 @@ impl GroupRecorder {
     }
 }
 
+/// A record whose `send` waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocked {
+    pub(crate) due: Moment,
+    /// When it was handed over, which is later for a sender that catches up.
+    pub(crate) sent_at: Moment,
+    /// Position of its topic in the group's list.
+    pub(crate) topic: usize,
+    /// For what it began to wait.
+    pub(crate) on: BlockedOn,
+}
+
 /// What a sender tells while it works, read once a second. The sender alone writes.
 #[derive(Debug)]
 pub(crate) struct SenderProgress {
     /// Which producer it is.
     pub(crate) producer: ProducerIndex,
-    /// Its client in the group, and its place among the client's senders.
+    /// Its client's place in the group.
     pub(crate) client: usize,
     /// Its place among the client's senders.
     pub(crate) slot: u32,
@@ -120,6 +132,8 @@ pub(crate) struct SenderProgress {
     sent: AtomicU64,
     /// Due time of the record whose `send` waits; 0: none does.
     blocked_due: AtomicU64,
+    /// When it was handed over.
+    blocked_sent_at: AtomicU64,
     /// Its topic, as the position in the group's list, and in the lowest bit whether it waits for memory.
     blocked_topic: AtomicU64,
 }
@@ -127,7 +141,8 @@ pub(crate) struct SenderProgress {
 impl SenderProgress {
     /// Nothing sent yet.
     pub(crate) fn new(producer: ProducerIndex, client: usize, slot: u32) -> Self {
-        Self { producer, client, slot, sent: AtomicU64::new(0), blocked_due: AtomicU64::new(0), blocked_topic: AtomicU64::new(0) }
+        let [sent, blocked_due, blocked_sent_at, blocked_topic] = [(); 4].map(|()| AtomicU64::new(0));
+        Self { producer, client, slot, sent, blocked_due, blocked_sent_at, blocked_topic }
     }
 
     /// A record is handed to the client. To be called before the client can tell its outcome, so that no record ends that was not sent.
@@ -146,9 +161,10 @@ impl SenderProgress {
         self.sent.load(Ordering::Acquire)
     }
 
-    /// The `send` of the record that was due then has to wait.
-    pub(crate) fn block(&self, due: Moment, topic: usize, on: BlockedOn) {
+    /// The `send` of a record has to wait.
+    pub(crate) fn block(&self, Blocked { due, sent_at, topic, on }: Blocked) {
         self.blocked_topic.store((topic as u64) << 1 | u64::from(on == BlockedOn::Memory), Ordering::Relaxed);
+        self.blocked_sent_at.store(sent_at.0, Ordering::Relaxed);
         self.blocked_due.store(due.0, Ordering::Release);
     }
 
@@ -157,11 +173,12 @@ impl SenderProgress {
         self.blocked_due.store(0, Ordering::Release);
     }
 
-    /// Due time and topic of the record whose `send` waits, and for what it began to wait.
-    pub(crate) fn blocked(&self) -> Option<(Moment, usize, BlockedOn)> {
+    /// The record whose `send` waits.
+    pub(crate) fn blocked(&self) -> Option<Blocked> {
         let due = self.blocked_due.load(Ordering::Acquire);
+        let sent_at = Moment(self.blocked_sent_at.load(Ordering::Relaxed));
         let topic = self.blocked_topic.load(Ordering::Relaxed);
         let on = if topic & 1 == 1 { BlockedOn::Memory } else { BlockedOn::Metadata };
-        (due != 0).then_some((Moment(due), (topic >> 1) as usize, on))
+        (due != 0).then_some(Blocked { due: Moment(due), sent_at, topic: (topic >> 1) as usize, on })
     }
 }

@@ -10,7 +10,7 @@ use crate::clock::{Clock, Moment};
 use crate::engine::recorder::client::{ClientRecorder, Stalled, Unserved};
 use crate::engine::recorder::figures::Figures;
 use crate::engine::recorder::sender::NO_PARTITION;
-use crate::engine::recorder::{GroupRecorder, SenderProgress, lock};
+use crate::engine::recorder::{Blocked, GroupRecorder, SenderProgress, lock};
 use crate::kafka::event::BlockedOn;
 use crate::load::arrivals::DueTimes;
 use crate::record::fact::{Fact, GroupSecond, Totals};
@@ -142,7 +142,7 @@ impl SecondTeller {
             let mut waiting = client.figures.waiting.clone();
             let first = self.senders.partition_point(|sender| sender.client < client.index);
             for sender in self.senders[first..].iter().take_while(|sender| sender.client == client.index) {
-                let Some((due, topic, on)) = sender.blocked() else { continue };
+                let Some(Blocked { due, topic, on, .. }) = sender.blocked() else { continue };
                 waiting.push(Unserved { slot: sender.slot as usize, topic, partition: NO_PARTITION, due });
                 // One `send` may wait for metadata first and for memory then; it tells when it is through.
                 let cached = client.figures.cached.as_ref().and_then(|cached| cached.get(topic));
