@@ -14,8 +14,8 @@ macro_rules! sources {
     ($($file:literal),+ $(,)?) => { [$(($file, include_str!(concat!("../../clients/java/", $file)))),+] };
 }
 
-/// All that goes into the image, in the order in which the digest is made.
-const SOURCES: [(&str, &str); 24] = sources![
+/// All that goes into the image, and the values that it must make as this program does, in the order in which the digest is made.
+const SOURCES: [(&str, &str); 25] = sources![
     "Dockerfile",
     "build",
     "run",
@@ -40,6 +40,7 @@ const SOURCES: [(&str, &str); 24] = sources![
     "src/io/kafkachaos/client/Time.java",
     "src/io/kafkachaos/client/Waits.java",
     "src/org/slf4j/impl/StaticLoggerBinder.java",
+    "test/golden.txt",
 ];
 
 /// What there is of the image.
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn the_digest_is_of_all_files_that_the_build_script_takes() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/java");
-        let mut files: Vec<String> = ["Dockerfile", "build", "run"].map(str::to_owned).to_vec();
+        let mut files: Vec<String> = ["Dockerfile", "build", "run", "test/golden.txt"].map(str::to_owned).to_vec();
         files_below(&root.join("src"), &root, &mut files);
         files.sort();
         assert_eq!(SOURCES.map(|(file, _)| file).to_vec(), files);
