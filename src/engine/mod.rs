@@ -107,7 +107,8 @@ pub trait GroupHandle: Debug + Send + Sync {
     fn stop_sending(&self, end: Moment);
 
     /// Waits, at most `drain`, until all due records are handed over and their outcomes are known; then closes every client and tells
-    /// what is left to tell (open gaps, runs of acknowledgements, totals). Implies `stop_sending(now)`.
+    /// what is left to tell (open gaps, runs of acknowledgements, totals). Implies `stop_sending(now)`; clients in another process stop when they
+    /// hear of it.
     fn finish(self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()>;
 
     /// Resolves if the group can go on no longer and its figures are worth nothing, also while it finishes. To be asked once.

@@ -95,8 +95,11 @@ async fn a_client_that_cannot_be_made_fails_its_records_and_not_the_run() {
 #[tokio::test]
 async fn no_container_of_it_outlives_an_interruption_or_its_own_death() {
     let Some(_brokers) = support::brokers().await else { return };
-    let (folder, plan) = plan(1, "count = 2\nclosed = { wait = \"2s\", every = \"50ms\" }\n", "");
-    for (ends, code) in [("interrupted", 130), ("killed JVM", 3)] {
+    let closed = "count = 2\nclosed = { wait = \"2s\", every = \"50ms\" }\n";
+    // Hardly a moment without a record that is due.
+    let open = "count = 2\nrate = \"10000/s\"\n";
+    for (ends, load, code) in [("interrupted", open, 130), ("killed JVM", closed, 3)] {
+        let (folder, plan) = plan(1, load, "");
         let out = folder.path().join(ends);
         let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         running.wait_for("steady: ");
@@ -112,6 +115,11 @@ async fn no_container_of_it_outlives_an_interruption_or_its_own_death() {
         assert_eq!(status.code(), Some(code), "{ends}: {}", running.said);
         assert_eq!(running.said.contains("the Java program ended with code 137"), code == 3, "{}", running.said);
         assert_eq!(left_of(&run), [""; 0], "{ends}");
+        if code == 130 {
+            let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+            let count = |name: &str| run["totals"][name].as_u64().unwrap();
+            assert!(count("sent") > 0 && count("sent") <= count("due"), "{}", run["totals"]);
+        }
     }
 }
 

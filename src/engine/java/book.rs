@@ -26,13 +26,21 @@ pub(super) struct Book {
     recorder: Arc<GroupRecorder>,
     senders: Arc<[Arc<SenderProgress>]>,
     generator: Arc<Generator>,
-    active_from: Moment,
+    schedule: Schedule,
     clients: Vec<Option<Known>>,
     errors: HashMap<i64, (Truth, Failure)>,
     teller: SecondTeller,
-    /// The second that is told next.
-    second: i64,
     process: Option<(u64, u64, u64)>,
+}
+
+/// Where a group stands in its time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    pub(super) active_from: Moment,
+    /// No record is due at or after it. A program that hears of its end too late has another one, and says so: all that it has sent was due.
+    pub(super) end: Moment,
+    /// The second that is told next.
+    pub(super) next_second: i64,
 }
 
 /// A client that has been made.
@@ -51,31 +59,29 @@ fn unknown(what: &str, number: impl std::fmt::Display) -> ProgramError {
 }
 
 impl Book {
-    /// A book of a group that has not begun. `first_second` is the first that is told.
+    /// A book of a group that has not begun.
     pub(super) fn new(
         recorder: Arc<GroupRecorder>,
         senders: Arc<[Arc<SenderProgress>]>,
         generator: Arc<Generator>,
-        active_from: Moment,
+        schedule: Schedule,
         teller: SecondTeller,
-        first_second: i64,
     ) -> Self {
         let clients = senders.last().map_or(0, |last| last.client + 1);
         Self {
             recorder,
             senders,
             generator,
-            active_from,
+            schedule,
             clients: (0..clients).map(|_| None).collect(),
             errors: HashMap::new(),
             teller,
-            second: first_second,
             process: None,
         }
     }
 
-    /// Takes a line in. `end`: no record is due at or after it.
-    pub(super) fn enter(&mut self, line: Line, end: Moment) -> Result<(), ProgramError> {
+    /// Takes a line in.
+    pub(super) fn enter(&mut self, line: Line) -> Result<(), ProgramError> {
         for (producer, sent) in line.sent {
             self.senders.get(producer as usize).ok_or_else(|| unknown("producer", producer))?.set_sent(sent);
         }
@@ -103,13 +109,14 @@ impl Book {
             (known.metadata_age_ms, known.buffer_free_bytes) = (age, free);
         }
         self.process = line.process.or(self.process);
-        line.t.iter().for_each(|(until, present)| self.tell_seconds(self.at(*until), self.at(*present), end));
+        self.schedule.end = line.end.map_or(self.schedule.end, |end| self.at(end));
+        line.t.iter().for_each(|(until, present)| self.tell_seconds(self.at(*until), self.at(*present)));
         Ok(())
     }
 
     /// The program has told its last line: tells the second that is under way, and returns each client's last facts.
-    pub(super) fn close(mut self, at: Moment, end: Moment) -> Vec<Fact> {
-        self.tell_second(at, at, end);
+    pub(super) fn close(mut self, at: Moment) -> Vec<Fact> {
+        self.tell_second(at, at);
         let counts = self.teller.counts();
         let mut facts = Vec::new();
         for (index, known) in self.clients.iter().enumerate() {
@@ -123,7 +130,7 @@ impl Book {
     }
 
     fn at(&self, micros: i64) -> Moment {
-        moment(self.active_from, micros)
+        moment(self.schedule.active_from, micros)
     }
 
     fn made(&mut self, client: usize, at: Moment) -> Result<(), ProgramError> {
@@ -243,22 +250,23 @@ impl Book {
     }
 
     /// Tells the seconds that have ended by `until`: all of them is known. Nothing of what is known happened after `present`.
-    fn tell_seconds(&mut self, until: Moment, present: Moment, end: Moment) {
+    fn tell_seconds(&mut self, until: Moment, present: Moment) {
         let steady = self.recorder.facts.origin();
-        while second_end(self.second, steady) <= until {
-            self.tell_second(second_end(self.second, steady), present, end);
+        while second_end(self.schedule.next_second, steady) <= until {
+            self.tell_second(second_end(self.schedule.next_second, steady), present);
         }
     }
 
-    fn tell_second(&mut self, at: Moment, present: Moment, end: Moment) {
+    fn tell_second(&mut self, at: Moment, present: Moment) {
+        let Schedule { end, next_second: second, .. } = self.schedule;
         let seen = self.clients.iter().enumerate().filter_map(|(index, known)| Some(known.as_ref()?.seen(index))).collect::<Vec<_>>();
-        self.teller.tell_as_of(|| present, at, self.second, end, &seen);
+        self.teller.tell_as_of(|| present, at, second, end, &seen);
         if let Some((cpu_us_total, rss_bytes, threads)) = self.process {
             let group = self.recorder.name.clone();
-            let process = ClientProcess { group, second: self.second, cpu_us_total, rss_bytes, threads };
+            let process = ClientProcess { group, second, cpu_us_total, rss_bytes, threads };
             self.recorder.facts.emit(at, Fact::ClientProcess(Box::new(process)));
         }
-        self.second += 1;
+        self.schedule.next_second += 1;
     }
 
     /// The first second that has not been told, for a group that has not begun to tell any.

@@ -1,7 +1,6 @@
 //! A Java group that runs, from outside: its reader, what it is told, its end.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -39,7 +38,6 @@ pub(super) struct Start {
 /// A running group.
 pub(super) struct JavaHandle {
     start: Start,
-    end: Arc<AtomicU64>,
     commands: mpsc::Sender<String>,
     reader: AbortOnDropHandle<Option<Book>>,
     remover: GuestRemover,
@@ -75,7 +73,6 @@ impl JavaHandle {
     pub(super) fn start(program: Program, book: Book, start: Start) -> Self {
         let (tell, failed) = oneshot::channel();
         let failure = Arc::new(Failure { group: start.group.clone(), tell: Mutex::new(Some(tell)) });
-        let end = Arc::new(AtomicU64::new(start.end.map_or(u64::MAX, |end| end.0)));
         let (commands, told) = mpsc::channel(COMMANDS_MAX);
         let first = format!(
             "start {} {} {}\n",
@@ -85,10 +82,9 @@ impl JavaHandle {
         );
         let remover = program.end.remover();
         let writer = tokio::spawn(write(program.ear, first, told, Arc::clone(&failure)));
-        let reader = tokio::spawn(read(program.voice, program.end, book, Arc::clone(&end), Arc::clone(&failure)));
+        let reader = tokio::spawn(read(program.voice, program.end, book, Arc::clone(&failure)));
         Self {
             start,
-            end,
             commands,
             reader: AbortOnDropHandle::new(reader),
             remover,
@@ -104,15 +100,12 @@ impl JavaHandle {
     }
 
     async fn end(mut self, drain: Duration) {
-        let now = self.start.clock.now();
-        self.end.fetch_min(now.0, Ordering::AcqRel);
         self.tell(format!("finish {}\n", drain.as_millis()));
         let within = drain + CLOSE_WITHIN;
         match tokio::time::timeout(within, &mut self.reader).await {
             Ok(Ok(Some(book))) => {
-                let end = Moment(self.end.load(Ordering::Acquire));
                 let at = self.start.clock.now();
-                last::tell(&self.start.facts, at, book.close(at, end)).await;
+                last::tell(&self.start.facts, at, book.close(at)).await;
             }
             // The reader has told why.
             Ok(_) => {}
@@ -125,7 +118,6 @@ impl JavaHandle {
 
 impl GroupHandle for JavaHandle {
     fn stop_sending(&self, end: Moment) {
-        self.end.fetch_min(end.0, Ordering::AcqRel);
         self.tell(format!("stop {}\n", end.micros_from(self.start.active_from)));
     }
 
@@ -162,12 +154,12 @@ async fn write(mut ear: Ear, first: String, mut commands: mpsc::Receiver<String>
 }
 
 /// Takes in the program's lines up to the last one; `None`: it has failed, which is told.
-async fn read(mut voice: Voice, mut guest: GuestEnd, mut book: Book, end: Arc<AtomicU64>, failure: Arc<Failure>) -> Option<Book> {
+async fn read(mut voice: Voice, mut guest: GuestEnd, mut book: Book, failure: Arc<Failure>) -> Option<Book> {
     loop {
         let entered = match voice.next(&mut guest).await {
             Ok(line) => {
                 let is_last = line.last.is_some();
-                book.enter(line, Moment(end.load(Ordering::Acquire))).map(|()| is_last)
+                book.enter(line).map(|()| is_last)
             }
             Err(error) => Err(error),
         };

@@ -44,6 +44,8 @@ pub(super) struct Line {
     pub(super) process: Option<(u64, u64, u64)>,
     /// The group is closed, and this is the program's last line.
     pub(super) last: Option<u8>,
+    /// No record is due at or after it, from now on.
+    pub(super) end: Option<i64>,
     /// All that happened until the first has been told, and nothing that happened after the second.
     pub(super) t: Option<(i64, i64)>,
 }

@@ -17,9 +17,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 
+use crate::clock::Moment;
 use crate::cluster::guest::GuestRequest;
 use crate::cluster::java_image::JavaImage;
-use crate::engine::java::book::Book;
+use crate::engine::java::book::{Book, Schedule};
 use crate::engine::java::handle::{JavaHandle, Start};
 use crate::engine::java::program::{Program, ProgramError};
 use crate::engine::recorder::second::SecondTeller;
@@ -161,15 +162,13 @@ fn start(program: Program, group: &ProducerGroup, context: &EngineContext) -> Ja
     let due_counts = schedule::due_counts(group, context.seed);
     let teller = SecondTeller::new(Arc::clone(&recorder), Arc::clone(&senders), due_counts, active_from);
     let steady = context.facts.origin();
-    let first_second = Book::first_second(context.clock.now(), context.load_start, steady);
-    let book = Book::new(recorder, senders, Arc::clone(&context.generator), active_from, teller, first_second);
-    let start = Start {
-        group: group.name.clone(),
-        clock: context.clock.clone(),
-        facts: context.facts.clone(),
+    let end = group.active.until.map(|until| context.load_start + until);
+    let schedule = Schedule {
         active_from,
-        steady,
-        end: group.active.until.map(|until| context.load_start + until),
+        end: end.unwrap_or(Moment(u64::MAX)),
+        next_second: Book::first_second(context.clock.now(), context.load_start, steady),
     };
+    let book = Book::new(recorder, senders, Arc::clone(&context.generator), schedule, teller);
+    let start = Start { group: group.name.clone(), clock: context.clock.clone(), facts: context.facts.clone(), active_from, steady, end };
     JavaHandle::start(program, book, start)
 }

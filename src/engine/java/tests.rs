@@ -38,11 +38,12 @@ fn book(load: Load) -> (Book, FactSource) {
     let senders = schedule::senders(&group);
     let due_counts = schedule::due_counts(&group, 7);
     let teller = SecondTeller::new(Arc::clone(&recorder), Arc::clone(&senders), due_counts, START);
-    (Book::new(recorder, senders, Arc::new(Generator::new()), START, teller, 0), source)
+    let schedule = Schedule { active_from: START, end: Moment(u64::MAX), next_second: 0 };
+    (Book::new(recorder, senders, Arc::new(Generator::new()), schedule, teller), source)
 }
 
-fn enter(book: &mut Book, end_us: u64, lines: &[&str]) -> Result<(), ProgramError> {
-    lines.iter().try_for_each(|text| book.enter(line::parse(text.as_bytes()).unwrap(), START + Duration::from_micros(end_us)))
+fn enter(book: &mut Book, lines: &[&str]) -> Result<(), ProgramError> {
+    lines.iter().try_for_each(|text| book.enter(line::parse(text.as_bytes()).unwrap()))
 }
 
 fn told(mut source: FactSource) -> Vec<Stamped> {
@@ -68,11 +69,11 @@ fn what_the_program_tells_becomes_the_groups_figures() {
         r#"{"sent":[[0,1]],"records":[[0,0,2,0,10,20000,0]]}"#,
         r#"{"errors":[[1,"indeterminate","TimeoutException",null,"x"],[2,"failed","TimeoutException",null,"y"]],"made":[[1,50000]],
             "sent":[[0,3],[1,2]],"records":[[0,0,1,100000,100010,300000,1],[1,0,-1,50000,50010,310000,2],[0,0,2,200000,200010,320000,0],
-            [1,0,0,150000,150010,320000,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"t":[400000,400000]}"#,
+            [1,0,0,150000,150010,320000,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"end":250000,"t":[400000,400000]}"#,
         r#"{"t":[1000000,1000000]}"#,
     ];
-    enter(&mut book, 250_000, &lines).unwrap();
-    let last = book.close(START + Duration::from_secs(1), START + Duration::from_micros(250_000));
+    enter(&mut book, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(1));
     let facts = told(source);
     let second = &seconds(&facts)[0];
     assert_eq!(second.counts, Totals { due: 5, sent: 5, ok: 3, failed: 1, indeterminate: 1 });
@@ -103,8 +104,8 @@ fn a_record_that_its_sender_gave_up_counts_once() {
         r#"{"made":[[0,0]],"sent":[[0,1]],"records":[[0,0,-1,0,0,1000000,-1]],"t":[1000001,1000001]}"#,
         r#"{"sent":[[0,2]],"records":[[0,0,2,0,0,1500000,0],[0,0,2,1000001,1000001,1500000,0]],"t":[1500001,1500001]}"#,
     ];
-    enter(&mut book, u64::MAX / 2, &lines).unwrap();
-    let last = book.close(START + Duration::from_secs(2), Moment(u64::MAX));
+    enter(&mut book, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(2));
     assert_eq!(totals(&last), [Totals { due: 2, sent: 2, ok: 1, failed: 0, indeterminate: 1 }]);
     let facts = told(source);
     let late = |fact: &Stamped| matches!(&fact.fact, Fact::RecordErrors { outcome, count: 1, .. } if outcome == "late_ok");
@@ -114,7 +115,7 @@ fn a_record_that_its_sender_gave_up_counts_once() {
 #[test]
 fn seconds_are_told_when_all_of_them_is_and_a_pause_skips_none() {
     let (mut book, source) = book(Load::Max);
-    enter(&mut book, u64::MAX / 2, &[r#"{"t":[-300,-300]}"#, r#"{"t":[999999,999999]}"#, r#"{"t":[3100000,3100000]}"#]).unwrap();
+    enter(&mut book, &[r#"{"t":[-300,-300]}"#, r#"{"t":[999999,999999]}"#, r#"{"t":[3100000,3100000]}"#]).unwrap();
     assert_eq!(seconds(&told(source)).iter().map(|second| second.second).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
@@ -130,10 +131,10 @@ fn words_of_what_is_not_there_and_lost_words_are_no_figures() {
         r#"{"blocked":[[9,0,0]]}"#,
     ] {
         let (mut book, _source) = book(Load::Max);
-        assert!(matches!(enter(&mut book, 0, &[text]), Err(ProgramError::Unknown(_))), "{text}");
+        assert!(matches!(enter(&mut book, &[text]), Err(ProgramError::Unknown(_))), "{text}");
     }
     let (mut book, source) = book(Load::Max);
-    enter(&mut book, 0, &[r#"{"untold":3,"metadata_lost":1,"t":[5,5]}"#]).unwrap();
+    enter(&mut book, &[r#"{"untold":3,"metadata_lost":1,"t":[5,5]}"#]).unwrap();
     assert!(told(source).iter().any(|fact| matches!(fact.fact, Fact::FactsLost { count: 4 })));
 }
 
@@ -153,9 +154,21 @@ fn the_heap_has_room_for_every_clients_buffer() {
 fn what_was_handed_over_while_a_second_was_told_is_not_more_than_what_is_due() {
     let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
     // All outcomes until 1 s; meanwhile each has handed over those that are due at 1 s and 1.05 s.
-    enter(&mut book, u64::MAX / 2, &[r#"{"made":[[0,0],[1,0]],"sent":[[0,11],[1,11]],"t":[1000000,1060000]}"#]).unwrap();
+    enter(&mut book, &[r#"{"made":[[0,0],[1,0]],"sent":[[0,11],[1,11]],"t":[1000000,1060000]}"#]).unwrap();
     let counts = seconds(&told(source))[0].counts;
     assert_eq!((counts.due, counts.sent), (22, 22));
+}
+
+#[test]
+fn what_was_handed_over_before_the_program_heard_of_its_end_was_due() {
+    let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
+    // Told to end at 1 s, which it hears at 1.04 s.
+    let lines =
+        [r#"{"made":[[0,0],[1,0]],"sent":[[0,11],[1,10]],"t":[1030000,1030000]}"#, r#"{"end":1050000,"t":[1100000,1100000],"last":1}"#];
+    enter(&mut book, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(2));
+    assert_eq!(totals(&last).iter().map(|totals| (totals.due, totals.sent)).collect::<Vec<_>>(), [(11, 11), (10, 10)]);
+    assert_eq!(seconds(&told(source)).iter().map(|second| second.counts.due).sum::<u64>(), 21);
 }
 
 #[test]
@@ -164,10 +177,10 @@ fn records_of_a_client_that_could_not_be_made_have_failed() {
     let lines = [
         r#"{"errors":[[1,"failed","ConfigException",null,"No resolvable bootstrap urls"]],"sent":[[0,1]],"made":[[0,7]],
             "records":[[0,0,-1,0,7,9,1]]}"#,
-        r#"{"t":[1000000,1000000]}"#,
+        r#"{"end":1,"t":[1000000,1000000]}"#,
     ];
-    enter(&mut book, 1, &lines).unwrap();
-    let last = book.close(START + Duration::from_secs(1), START + Duration::from_micros(1));
+    enter(&mut book, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(1));
     assert_eq!(totals(&last), [Totals { due: 1, sent: 1, ok: 0, failed: 1, indeterminate: 0 }]);
     assert!(told(source).iter().any(|fact| matches!(&fact.fact, Fact::RecordErrors { outcome, count: 1, .. } if outcome == "failed")));
 }

@@ -11,6 +11,8 @@ import java.util.concurrent.locks.LockSupport;
 final class Group {
     /** Most outcomes that may wait to be told; what does not fit is counted. */
     static final long HELD_MAX = 1_000_000;
+    /** Until all senders have surely seen a new end. */
+    private static final long SOON_MICROS = 10_000;
     /** How long senders may take to end once their clients are closed. */
     private static final long LAST_TURN_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** How long clients may take to close once the drain is over; one that still does is left, and its records are told of by nobody. */
@@ -54,19 +56,25 @@ final class Group {
         senders.forEach(sender -> sender.thread.start());
     }
 
-    /** Moves the end to {@code micros}, if that is earlier. */
-    void stopAt(long micros) {
+    /** Moves the end to {@code micros}, if that is earlier, but not into the past: what was sent by now was due. */
+    synchronized void stopAt(long micros) {
         if (micros < end) {
-            end = micros;
+            end = Math.min(end, Math.max(micros, time.nowMicros() + SOON_MICROS));
             wakeSenders();
         }
+    }
+
+    /** The present moment, and the end as it was set by then: one that is set later lies after it. */
+    synchronized long[] presentAndEnd() {
+        return new long[] {time.nowMicros(), end};
     }
 
     /** Waits, at most so long, until all due records are handed over and their outcomes known; then closes every client. */
     void finish(long drainMillis) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(drainMillis);
         stopAt(time.nowMicros());
-        awaitSenders(deadline);
+        // Without any drain too, what is due by the end that this has set is sent.
+        awaitSenders(Math.max(deadline, System.nanoTime() + TimeUnit.MICROSECONDS.toNanos(2 * SOON_MICROS)));
         givesUp = true;
         wakeSenders();
         List<Thread> closing = new ArrayList<>();

@@ -21,7 +21,7 @@ import org.slf4j.impl.StaticLoggerBinder;
  *   clock N                                        answered with this program's clock
  *   start ACTIVE_FROM_NANOS SINCE_STEADY END       the group becomes active then; END as below
  *   stop END                                       no record is due END microseconds after the group became active, or later
- *   finish DRAIN_MILLIS                            waits for outcomes, closes the clients, tells what is left, ends
+ *   finish DRAIN_MILLIS                            stops now, waits for outcomes, closes the clients, tells what is left, ends
  * </pre>
  * The end of standard input means that nobody listens any more: the program ends at once.
  */

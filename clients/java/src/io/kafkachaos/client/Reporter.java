@@ -27,11 +27,13 @@ final class Reporter implements Runnable {
     private long secondTold = Long.MIN_VALUE;
     private long timeTold = Long.MIN_VALUE;
     private volatile boolean isOver;
+    private long endTold;
 
     Reporter(Group group, Output output) {
         this.group = group;
         this.output = output;
         this.sentTold = new long[group.senders.size()];
+        this.endTold = group.end;
     }
 
     @Override
@@ -78,9 +80,14 @@ final class Reporter implements Runnable {
         if (isLast) {
             json.name("last").number(1);
         }
+        long[] presentAndEnd = group.presentAndEnd();
+        if (presentAndEnd[1] != endTold) {
+            endTold = presentAndEnd[1];
+            json.name("end").number(endTold);
+        }
         if (!json.isEmpty() || until - timeTold >= SILENCE_MICROS) {
             timeTold = until;
-            output.write(json.name("t").open().number(until).number(group.time.nowMicros()).close());
+            output.write(json.name("t").open().number(until).number(presentAndEnd[0]).close());
         }
     }
 

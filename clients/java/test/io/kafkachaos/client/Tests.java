@@ -33,6 +33,7 @@ public final class Tests {
         truthOfExceptions();
         linesAreJson();
         waitsAreToldFromAMillisecondOn();
+        theEndIsNeverInThePast();
         theLogIsReadByItsArguments();
         aClientThatCannotBeMadeRefusesItsRecords();
     }
@@ -86,12 +87,29 @@ public final class Tests {
         check("waits", "{\"waits\":[[3,0,20,1000,0]]}\n", json.line());
     }
 
+    private static void theEndIsNeverInThePast() throws Exception {
+        Group group = group("ends", "", Long.MAX_VALUE);
+        long planned = group.time.nowMicros() + 60_000_000;
+        group.stopAt(planned);
+        check("told ahead", planned, group.end);
+        long before = group.presentAndEnd()[0];
+        group.stopAt(-5);
+        check("what was sent by now was due", true, group.end > before && group.end < planned);
+        long end = group.end;
+        group.stopAt(planned);
+        check("the earliest holds", end, group.end);
+    }
+
+    /** A group of one producer without a schedule to speak of. */
+    private static Group group(String name, String more, long end) throws Exception {
+        String lines = "group=" + name + "\nseed=1\nproducers=1\nshare=1\nload=OPEN\npoisson=false\nrate=1000\nwait=0\nevery=0\nsize=9\nkeys=0\n"
+            + "topic.0=orders\nconfig.acks=all\n" + more + "\n";
+        return new Group(Settings.read(new BufferedReader(new StringReader(lines))), new Time(System.nanoTime()), 0, end);
+    }
+
     private static void theLogIsReadByItsArguments() throws Exception {
-        String lines = "group=g\nseed=1\nproducers=1\nshare=1\nload=MAX\npoisson=false\nrate=1\nwait=0\nevery=0\nsize=1\nkeys=0\n"
-            + "topic.0=orders\nconfig.acks=all\n\n";
-        Settings settings = Settings.read(new BufferedReader(new StringReader(lines)));
-        check("settings", "all", settings.config.getProperty("acks"));
-        Group group = new Group(settings, new Time(System.nanoTime()), 0, Long.MAX_VALUE);
+        Group group = group("g", "", Long.MAX_VALUE);
+        check("settings", "all", group.settings.config.getProperty("acks"));
         MetadataLog log = MetadataLog.of(group, 0);
         String prefix = "[Producer clientId=g-0] ";
         MetadataLog.line(prefix + "Sending metadata request {} to node {}", new Object[] {"any", new Node(2, "host", 1)});
@@ -105,9 +123,7 @@ public final class Tests {
 
     /** Nobody can connect to an address without a port: the client does not even come to be, as with a name that does not resolve. */
     private static void aClientThatCannotBeMadeRefusesItsRecords() throws Exception {
-        String lines = "group=nowhere\nseed=1\nproducers=1\nshare=1\nload=OPEN\npoisson=false\nrate=1000\nwait=0\nevery=0\nsize=9\nkeys=0\n"
-            + "topic.0=orders\nconfig.bootstrap.servers=127.0.0.1\n\n";
-        Group group = new Group(Settings.read(new BufferedReader(new StringReader(lines))), new Time(System.nanoTime()), 0, 2_999);
+        Group group = group("nowhere", "config.bootstrap.servers=127.0.0.1\n", 2_999);
         group.start();
         group.senders.get(0).thread.join();
         Client client = group.clients.get(0);
