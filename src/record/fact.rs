@@ -288,7 +288,8 @@ pub enum Fact {
     RecordErrors {
         /// The group.
         group: String,
-        /// `failed` or `indeterminate`.
+        /// `failed` or `indeterminate`; `late_ok`, `late_failed`, `late_indeterminate`: of a record that its sender had given up before;
+        /// `early`: its time lies before the record was due or handed over, which its latency (0) does not show.
         outcome: String,
         /// The Java client's exception class.
         kind: String,

@@ -186,6 +186,19 @@ fn records_of_a_client_that_could_not_be_made_have_failed() {
 }
 
 #[test]
+fn an_outcome_that_is_older_than_its_record_is_counted_as_such() {
+    let (mut book, source) = book(Load::Max);
+    // Known before it was handed over, before it was due, and at the very moment.
+    let records = r#"{"made":[[0,0]],"sent":[[0,3]],"records":[[0,0,2,0,10,9,0],[0,0,2,12,10,11,0],[0,0,2,20,20,20,0]]}"#;
+    enter(&mut book, &[records, r#"{"t":[1000000,1000000]}"#]).unwrap();
+    let facts = told(source);
+    let early =
+        |fact: &Stamped| if let Fact::RecordErrors { outcome, count, .. } = &fact.fact { Some((outcome.clone(), *count)) } else { None };
+    assert_eq!(facts.iter().filter_map(early).collect::<Vec<_>>(), [("early".to_owned(), 2)]);
+    assert_eq!(seconds(&facts)[0].counts.ok, 3);
+}
+
+#[test]
 fn waits_are_unknown_where_the_client_does_not_tell_or_is_shared() {
     let mut group = group(Load::Max);
     let waits = |group: &ProducerGroup, told| {

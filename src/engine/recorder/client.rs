@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::clock::Moment;
-use crate::engine::recorder::figures::{Fate, Figures};
+use crate::engine::recorder::figures::Fate;
 use crate::engine::recorder::life::Life;
 use crate::engine::recorder::pair::{Pair, PairFact};
 use crate::engine::recorder::sender::{NO_PARTITION, SenderState};
@@ -87,7 +87,7 @@ impl ClientRecorder {
             pair.error(at);
             pair.bad(std::iter::once(mark::due(record.mark)), &mut Vec::new());
             sender.count(Fate::Failed, 1);
-            record_latencies(&mut self.group.shards.mine(), at, Fate::Failed, &[record]);
+            self.record_latencies(at, Fate::Failed, &[record]);
         }
         lock(&self.group.record_errors).enter(at, "failed", failure, 1);
     }
@@ -122,7 +122,7 @@ impl ClientRecorder {
                 return;
             }
             sender.count(Fate::Indeterminate, 1);
-            record_latencies(&mut self.group.shards.mine(), at, Fate::Indeterminate, &[record]);
+            self.record_latencies(at, Fate::Indeterminate, &[record]);
         }
         let wait = self.group.closed_wait.unwrap_or_default();
         let text = format!("no outcome within {} s", wait.as_secs_f64());
@@ -253,7 +253,7 @@ impl ClientRecorder {
         facts.extend(told.into_iter().map(|(partition, fact)| self.pair_fact(producer, delivery.topic, partition, fact)));
         if sender.waiting.is_none() {
             sender.count(fate, records.len() as u64);
-            record_latencies(&mut self.group.shards.mine(), at, fate, records);
+            self.record_latencies(at, fate, records);
             self.enter_errors(at, delivery.outcome, "", records.len());
         } else {
             self.settle_waited(sender, at, fate, delivery.outcome, records);
@@ -265,7 +265,7 @@ impl ClientRecorder {
         let Some(waiting) = &mut sender.waiting else { return };
         let counted: Vec<RecordTag> = records.iter().filter(|record| waiting.settle(record.mark)).copied().collect();
         sender.count(fate, counted.len() as u64);
-        record_latencies(&mut self.group.shards.mine(), at, fate, &counted);
+        self.record_latencies(at, fate, &counted);
         self.enter_errors(at, outcome, "", counted.len());
         self.enter_errors(at, outcome, "late_", records.len() - counted.len());
     }
@@ -283,6 +283,28 @@ impl ClientRecorder {
         };
         if count > 0 {
             lock(&self.group.record_errors).enter(at, name, failure, count as u64);
+        }
+    }
+
+    /// Counts records whose outcome became known then, with their latencies. Of none of them may that be before it was due and handed over; if a
+    /// client says so all the same, its times are wrong: the latency counts as 0, and the record as `early`.
+    fn record_latencies(&self, at: Moment, fate: Fate, records: &[RecordTag]) {
+        let mut early = 0;
+        {
+            let mut figures = self.group.shards.mine();
+            figures.count(fate, records.len() as u64);
+            let (response, service) = figures.latencies(fate);
+            for record in records {
+                let since = mark::due(record.mark).max(record.sent_at);
+                early += u64::from(at < since);
+                response.record(at.0.saturating_sub(mark::due(record.mark).0));
+                service.record(at.0.saturating_sub(record.sent_at.0));
+            }
+        }
+        if early > 0 {
+            let text = "told with a time before it was due or handed over; its latency counts as 0".to_owned();
+            let failure = Failure { kind: "EarlyOutcome".to_owned(), code: None, text };
+            lock(&self.group.record_errors).enter(at, "early", &failure, early);
         }
     }
 
@@ -342,14 +364,5 @@ fn fate_of(outcome: &Outcome) -> Fate {
         Outcome::Ok { .. } => Fate::Ok,
         Outcome::Failed(_) => Fate::Failed,
         Outcome::Indeterminate(_) => Fate::Indeterminate,
-    }
-}
-
-fn record_latencies(figures: &mut Figures, at: Moment, fate: Fate, records: &[RecordTag]) {
-    figures.count(fate, records.len() as u64);
-    let (response, service) = figures.latencies(fate);
-    for record in records {
-        response.record(at.0.saturating_sub(mark::due(record.mark).0));
-        service.record(at.0.saturating_sub(record.sent_at.0));
     }
 }
