@@ -153,9 +153,9 @@ impl Book {
         self.clients.get_mut(client).and_then(Option::as_mut).ok_or_else(|| unknown("client", client))
     }
 
-    fn metadata(&mut self, MetadataLine(told, client, at, number, counts): MetadataLine) -> Result<(), ProgramError> {
+    fn metadata(&mut self, MetadataLine(told, client, at, number, changes): MetadataLine) -> Result<(), ProgramError> {
         let at = self.at(at);
-        let topics = self.recorder.topics.clone();
+        let group = Arc::clone(&self.recorder);
         let known = self.known(client)?;
         match told {
             Told::Sent => {
@@ -165,13 +165,11 @@ impl Book {
             Told::CutOff => known.recorder.foreign_request_done(at, MetadataOutcome::Disconnected, None),
             Told::Updated => {
                 let update_version = UpdateVersion(u64::try_from(number).unwrap_or(0));
-                let before = std::mem::replace(&mut known.cached, counts);
-                for ((topic, from), to) in topics.iter().zip(before).zip(&known.cached) {
-                    if from != *to {
-                        let (topic, node) = (topic.clone(), known.last_node);
-                        let event = ClientEvent::PartitionCountChanged { topic, from, to: *to, node, update_version };
-                        known.recorder.event(at, &event);
-                    }
+                for (place, to) in changes {
+                    let cached = known.cached.get_mut(place).ok_or_else(|| unknown("topic", place))?;
+                    let from = std::mem::replace(cached, to);
+                    let (topic, node) = (group.topics[place].clone(), known.last_node);
+                    known.recorder.event(at, &ClientEvent::PartitionCountChanged { topic, from, to, node, update_version });
                 }
                 known.recorder.foreign_request_done(at, MetadataOutcome::Updated, Some(update_version));
             }

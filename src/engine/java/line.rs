@@ -62,9 +62,10 @@ pub(super) enum Truth {
     Indeterminate,
 }
 
-/// What a client said of its metadata: what, who, when, the node or the update version, partition counts in the order of the topics.
+/// What a client said of its metadata: what, who, when, the node or the update version, topics (by position) with another partition count than
+/// before and their counts.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct MetadataLine(pub(super) Told, pub(super) usize, pub(super) i64, pub(super) i32, pub(super) Vec<u32>);
+pub(super) struct MetadataLine(pub(super) Told, pub(super) usize, pub(super) i64, pub(super) i32, pub(super) Vec<(usize, u32)>);
 
 /// What was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -115,12 +116,12 @@ mod tests {
     #[test]
     fn a_line_says_what_it_says_and_no_more() {
         let text = br#"{"errors":[[1,"indeterminate","TimeoutException",null,"Expiring \"1\""]],"made":[[0,5261]],
-            "metadata":[["sent",0,311727,-2,[]],["updated",0,348808,2,[6,0]],["cut_off",0,400000,0,[]]],"waits":[[0,0,394874,289497,1]],
+            "metadata":[["sent",0,311727,-2,[]],["updated",0,348808,2,[[0,6]]],["cut_off",0,400000,0,[]]],"waits":[[0,0,394874,289497,1]],
             "sent":[[0,1]],"records":[[0,0,3,0,173,823742,0]],"late":[[173,2]],"blocked":[],"clients":[[0,null,33554432]],
             "process":[830000,84803584,24],"last":1,"t":[-5,-4]}"#;
         let line = parse(text).unwrap();
         assert_eq!(line.errors[0], ErrorLine(1, Truth::Indeterminate, "TimeoutException".into(), None, "Expiring \"1\"".into()));
-        assert_eq!(line.metadata[1], MetadataLine(Told::Updated, 0, 348_808, 2, vec![6, 0]));
+        assert_eq!(line.metadata[1], MetadataLine(Told::Updated, 0, 348_808, 2, vec![(0, 6)]));
         assert_eq!(line.records, [RecordLine(0, 0, 3, 0, 173, 823_742, OK)]);
         assert_eq!((line.blocked.as_deref(), line.clients[0], line.t), (Some([].as_slice()), (0, None, Some(33_554_432)), Some((-5, -4))));
         assert_eq!(parse(br#"{"t":[7,9]}"#).unwrap(), Line { t: Some((7, 9)), ..Line::default() });

@@ -65,7 +65,7 @@ fn what_the_program_tells_becomes_the_groups_figures() {
     let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
     let lines = [
         r#"{"made":[[0,0]],"sent":[[0,1]],"late":[[5,1]],"blocked":[[0,0,0]],"clients":[[0,null,100]],"process":[10000,900,5],"t":[1000,1000]}"#,
-        r#"{"metadata":[["sent",0,2000,-1,[]],["updated",0,5000,2,[3]]],"waits":[[0,0,6000,5900,1]],"t":[7000,7000]}"#,
+        r#"{"metadata":[["sent",0,2000,-1,[]],["updated",0,5000,2,[[0,3]]]],"waits":[[0,0,6000,5900,1]],"t":[7000,7000]}"#,
         r#"{"sent":[[0,1]],"records":[[0,0,2,0,10,20000,0]]}"#,
         r#"{"errors":[[1,"indeterminate","TimeoutException",null,"x"],[2,"failed","TimeoutException",null,"y"]],"made":[[1,50000]],
             "sent":[[0,3],[1,2]],"records":[[0,0,1,100000,100010,300000,1],[1,0,-1,50000,50010,310000,2],[0,0,2,200000,200010,320000,0],
@@ -98,6 +98,25 @@ fn what_the_program_tells_becomes_the_groups_figures() {
 }
 
 #[test]
+fn snapshots_tell_what_has_changed() {
+    let (mut book, source) = book(Load::Max);
+    let lines = [
+        r#"{"made":[[0,0]],"metadata":[["updated",0,1000,1,[[0,3]]],["updated",0,2000,2,[]],["updated",0,3000,3,[[0,6]]]]}"#,
+        r#"{"metadata":[["updated",0,4000,4,[[0,0]]],["updated",0,5000,5,[]],["updated",0,6000,6,[[0,2]]]]}"#,
+    ];
+    enter(&mut book, &lines).unwrap();
+    let last = book.close(START + Duration::from_secs(1));
+    let change = |fact: &Stamped| match fact.fact {
+        Fact::PartitionCount { from, to, .. } => Some((fact.time_us, from, to)),
+        _ => None,
+    };
+    let changes: Vec<_> = told(source).iter().filter_map(change).collect();
+    assert_eq!(changes, [(1_000, 0, 3), (3_000, 3, 6), (4_000, 6, 0), (6_000, 0, 2)]);
+    let cached = |fact: &Fact| if let Fact::ProducerTotals { cached_partitions, .. } = fact { cached_partitions.clone() } else { None };
+    assert_eq!(last.iter().find_map(cached).unwrap()["orders"], 2);
+}
+
+#[test]
 fn a_record_that_its_sender_gave_up_counts_once() {
     let (mut book, source) = book(Load::Closed { wait: Duration::from_secs(1), every: Duration::ZERO });
     let lines = [
@@ -125,6 +144,7 @@ fn words_of_what_is_not_there_and_lost_words_are_no_figures() {
         r#"{"sent":[[2,1]]}"#,
         r#"{"made":[[2,0]]}"#,
         r#"{"metadata":[["sent",1,0,0,[]]]}"#,
+        r#"{"made":[[0,0]],"metadata":[["updated",0,0,0,[[1,3]]]]}"#,
         r#"{"made":[[0,0]],"records":[[0,1,0,0,0,0,0]]}"#,
         r#"{"made":[[0,0]],"records":[[0,0,0,0,0,0,7]]}"#,
         r#"{"records":[[0,0,0,0,0,0,0]]}"#,

@@ -2,6 +2,9 @@ package io.kafkachaos.client;
 
 /** One line of JSON in the making: an object whose values are numbers, texts, or arrays of those. */
 final class Json {
+    /** So long a line is enough: whoever reads it has other things to do between two. */
+    private static final int FULL_CHARS = 64 << 10;
+
     private final StringBuilder text = new StringBuilder("{");
     private boolean needsComma;
     /** The list that is begun and has no item yet. */
@@ -19,6 +22,10 @@ final class Json {
         }
         emptyList = null;
         return this;
+    }
+
+    boolean isFull() {
+        return text.length() >= FULL_CHARS;
     }
 
     boolean isEmpty() {

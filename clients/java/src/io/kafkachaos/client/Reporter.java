@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * Tells what happened, fifty times a second while something does: outcomes, counts of hand-overs, what the clients said of metadata; once a
@@ -15,7 +16,7 @@ final class Reporter implements Runnable {
     private static final long PAUSE_MILLIS = 20;
     /** Longest silence: whoever listens sees that this program is alive. */
     private static final long SILENCE_MICROS = 200_000;
-    /** Whoever listens has other things to do between two lines. */
+    /** As many as make a line about full. */
     private static final int RECORDS_PER_LINE = 1_000;
     private static final long SECOND_MICROS = TimeUnit.SECONDS.toMicros(1);
     /** Ticks of the kernel's clock in /proc are 10 ms on every architecture that Linux runs on today. */
@@ -26,14 +27,14 @@ final class Reporter implements Runnable {
     private final long[] sentTold;
     private long secondTold = Long.MIN_VALUE;
     private long timeTold = Long.MIN_VALUE;
-    private volatile boolean isOver;
     private long endTold;
+    private volatile boolean isOver;
 
     Reporter(Group group, Output output) {
         this.group = group;
         this.output = output;
-        this.sentTold = new long[group.senders.size()];
         this.endTold = group.end;
+        this.sentTold = new long[group.senders.size()];
     }
 
     @Override
@@ -63,10 +64,9 @@ final class Reporter implements Runnable {
         for (Client client : group.clients) {
             tellRecords(client.outcomes.take());
         }
-        Json json = new Json();
-        tellWhatCameBefore(json);
-        group.waits.tell(json);
-        group.lateness.tell(json);
+        Json json = whatCameBefore();
+        json = tellAll(json, "waits", group.waits::tell);
+        json = tellAll(json, "late", group.lateness::tell);
         long untold = group.untold.getAndSet(0);
         if (untold > 0) {
             json.name("untold").number(untold);
@@ -94,8 +94,7 @@ final class Reporter implements Runnable {
     private void tellRecords(long[] cells) {
         int stride = RECORDS_PER_LINE * Outcomes.COLUMNS;
         for (int from = 0; from < cells.length; from += stride) {
-            Json json = new Json();
-            tellWhatCameBefore(json);
+            Json json = whatCameBefore();
             tellMade(json);
             json.name("records").open();
             int to = Math.min(cells.length, from + stride);
@@ -111,18 +110,28 @@ final class Reporter implements Runnable {
         group.held.addAndGet(-cells.length / Outcomes.COLUMNS);
     }
 
+    /** Tells a list that may be long, in as many lines as it takes; returns the last one, which has room for more. */
+    private Json tellAll(Json begun, String name, Predicate<Json> tellMore) {
+        Json json = begun.list(name);
+        while (tellMore.test(json)) {
+            tellMade(json.endList());
+            output.write(json);
+            json = new Json().list(name);
+        }
+        return json.endList();
+    }
+
     private void tellMade(Json json) {
         json.list("made");
         group.clients.forEach(client -> client.tellMade(json));
         json.endList();
     }
 
-    /** What is to be told with records or before them: their errors, what was said of metadata, that they were sent. */
-    private void tellWhatCameBefore(Json json) {
-        group.errors.tell(json);
-        json.list("metadata");
-        group.clients.forEach(client -> client.metadata.tell(json));
-        json.endList();
+    /** A line with what is to be told with records or before them: their errors, what was said of metadata, that they were sent. */
+    private Json whatCameBefore() {
+        Json errors = new Json();
+        group.errors.tell(errors);
+        Json json = tellAll(errors, "metadata", line -> group.clients.stream().anyMatch(client -> client.metadata.tell(line)));
         long lost = group.clients.stream().mapToLong(client -> client.metadata.takeLost()).sum();
         if (lost > 0) {
             json.name("metadata_lost").number(lost);
@@ -135,7 +144,7 @@ final class Reporter implements Runnable {
                 json.open().number(sender.producer).number(sent).close();
             }
         }
-        json.endList();
+        return json.endList();
     }
 
     private void tellPresent(Json json, long now) {

@@ -1,7 +1,7 @@
 package io.kafkachaos.client;
 
-import java.util.ArrayList;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Queue;
 
 /** Sends that had to wait, since they were last told. There are few: a sender has one at a time, and each took a millisecond at least. */
 final class Waits {
@@ -10,7 +10,7 @@ final class Waits {
     /** Shorter waits are not told. */
     private static final long SHORTEST_MICROS = 1_000;
 
-    private List<long[]> waits = new ArrayList<>();
+    private final Queue<long[]> waits = new ArrayDeque<>();
 
     /** @param tookMicros until it was through, or gave up */
     synchronized void add(int client, int on, long at, long tookMicros, boolean wasSatisfied) {
@@ -19,19 +19,15 @@ final class Waits {
         }
     }
 
-    synchronized void tell(Json json) {
-        if (waits.isEmpty()) {
-            return;
-        }
-        json.name("waits").open();
-        for (long[] wait : waits) {
+    /** Writes them into a list, as far as the line has room; whether there are more. */
+    synchronized boolean tell(Json json) {
+        while (!waits.isEmpty() && !json.isFull()) {
             json.open();
-            for (long number : wait) {
+            for (long number : waits.remove()) {
                 json.number(number);
             }
             json.close();
         }
-        json.close();
-        waits = new ArrayList<>();
+        return !waits.isEmpty();
     }
 }

@@ -6,9 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
+import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.KafkaStorageException;
 import org.apache.kafka.common.errors.NetworkException;
@@ -33,6 +38,8 @@ public final class Tests {
         truthOfExceptions();
         linesAreJson();
         waitsAreToldFromAMillisecondOn();
+        whatIsLongIsToldInSeveralLines();
+        partitionCountsAreToldWhenTheyChange();
         theEndIsNeverInThePast();
         theLogIsReadByItsArguments();
         aClientThatCannotBeMadeRefusesItsRecords();
@@ -82,9 +89,70 @@ public final class Tests {
         Waits waits = new Waits();
         waits.add(3, Waits.MEMORY, 10, 999, true);
         waits.add(3, Waits.METADATA, 20, 1_000, false);
-        Json json = new Json();
-        waits.tell(json);
-        check("waits", "{\"waits\":[[3,0,20,1000,0]]}\n", json.line());
+        check("waits", "[[3,0,20,1000,0]]", told(waits));
+    }
+
+    private static String told(Waits waits) {
+        Json json = new Json().list("w");
+        check("all fit", false, waits.tell(json));
+        return json.endList().line().replaceAll("\\{\"w\":|\\}\n", "");
+    }
+
+    private static void whatIsLongIsToldInSeveralLines() {
+        Waits waits = new Waits();
+        Lateness lateness = new Lateness();
+        int count = 50_000;
+        for (int number = 0; number < count; number++) {
+            waits.add(1, Waits.MEMORY, 1_000_000 + number, 1_000, true);
+            lateness.note(1_000_000 + number);
+        }
+        check("waits", count, entriesInLines(waits::tell));
+        check("lateness", count, entriesInLines(lateness::tell));
+    }
+
+    /** Entries in all lines together. */
+    private static int entriesInLines(Predicate<Json> tell) {
+        int entries = 0;
+        boolean hasMore = true;
+        while (hasMore) {
+            Json json = new Json().list("l");
+            hasMore = tell.test(json);
+            String line = json.endList().line();
+            check("no line is much longer than 64 KiB", true, line.length() < 66_000);
+            entries += line.length() - line.replace("[1", "1").length();
+        }
+        return entries;
+    }
+
+    private static void partitionCountsAreToldWhenTheyChange() throws Exception {
+        MetadataLog log = MetadataLog.of(group("counts", "topic.1=other\n", Long.MAX_VALUE), 0);
+        log.updated(1, cluster("orders", 3));
+        log.updated(2, cluster("orders", 3));
+        log.updated(3, cluster("orders", 6));
+        log.updated(4, cluster("other", 1));
+        String expected = "[\"updated\",0,T,1,[[0,3]]],[\"updated\",0,T,2,[]],[\"updated\",0,T,3,[[0,6]]],[\"updated\",0,T,4,[[0,0],[1,1]]]";
+        check("counts", "{\"m\":[" + expected + "]}\n", told(log));
+        for (int number = 0; number < 10_001; number++) {
+            log.updated(number, cluster("orders", 9));
+        }
+        log.updated(5, cluster("orders", 1));
+        check("did not fit", 2L, log.takeLost());
+        while (log.tell(new Json().list("m"))) {
+            check("nothing is lost any more", 0L, log.takeLost());
+        }
+        log.updated(6, cluster("orders", 1));
+        check("a change that was lost is still one", "{\"m\":[[\"updated\",0,T,6,[[0,1]]]]}\n", told(log));
+    }
+
+    private static String told(MetadataLog log) {
+        Json json = new Json().list("m");
+        check("all fits", false, log.tell(json));
+        return json.endList().line().replaceAll("\",0,[0-9]+,", "\",0,T,");
+    }
+
+    private static Cluster cluster(String topic, int partitions) {
+        List<PartitionInfo> all = IntStream.range(0, partitions).mapToObj(index -> new PartitionInfo(topic, index, null, null, null)).toList();
+        return new Cluster("cluster", List.of(), all, Set.of(), Set.of());
     }
 
     private static void theEndIsNeverInThePast() throws Exception {
@@ -116,9 +184,7 @@ public final class Tests {
         MetadataLog.line(prefix + "Cancelled in-flight {} request with", new Object[] {"PRODUCE", 7});
         MetadataLog.line(prefix + "Cancelled in-flight {} request with", new Object[] {"METADATA", 8});
         MetadataLog.line("[Producer clientId=other-0] Sending metadata request {} to node {}", new Object[] {"any", new Node(2, "host", 1)});
-        Json json = new Json();
-        log.tell(json.name("m").open());
-        check("log", "{\"m\":[[\"sent\",0,T,2,[]],[\"cut_off\",0,T,0,[]]]}\n", json.close().line().replaceAll("0,[0-9]+,", "0,T,"));
+        check("log", "{\"m\":[[\"sent\",0,T,2,[]],[\"cut_off\",0,T,0,[]]]}\n", told(log));
     }
 
     /** Nobody can connect to an address without a port: the client does not even come to be, as with a name that does not resolve. */
