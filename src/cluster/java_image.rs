@@ -15,7 +15,7 @@ macro_rules! sources {
 }
 
 /// All that goes into the image, and the values that it must make as this program does, in the order in which the digest is made.
-const SOURCES: [(&str, &str); 25] = sources![
+const SOURCES: [(&str, &str); 26] = sources![
     "Dockerfile",
     "build",
     "run",
@@ -38,6 +38,7 @@ const SOURCES: [(&str, &str); 25] = sources![
     "src/io/kafkachaos/client/Sender.java",
     "src/io/kafkachaos/client/Settings.java",
     "src/io/kafkachaos/client/Time.java",
+    "src/io/kafkachaos/client/WaitClock.java",
     "src/io/kafkachaos/client/Waits.java",
     "src/org/slf4j/impl/StaticLoggerBinder.java",
     "test/golden.txt",

@@ -1,9 +1,7 @@
 package io.kafkachaos.client;
 
 import java.util.concurrent.locks.LockSupport;
-import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.errors.TimeoutException;
 
 /**
  * One producer's loop, on a thread of its own: {@code send} blocks the thread that calls it (for metadata, for memory), and must not hold up
@@ -26,8 +24,8 @@ final class Sender implements Runnable {
     private boolean isBehind;
     /** Why the record that is being handed over was not taken. */
     private Throwable refusal;
-    private long metadataWaitMicros;
-    private long memoryWaitMicros;
+    private final WaitClock metadataWait;
+    private final WaitClock memoryWait;
     /** Records handed over: {@code send} was called. Written by this thread alone. */
     private volatile long sent;
     private volatile long inSendDue = IDLE;
@@ -41,6 +39,8 @@ final class Sender implements Runnable {
         Settings settings = group.settings;
         this.waitsForOutcome = settings.load == Settings.Load.CLOSED;
         this.payload = new Payload(settings.valueBytes, settings.keys, settings.seed, settings.group, producer);
+        this.metadataWait = new WaitClock(client::metadataWaitMicros);
+        this.memoryWait = new WaitClock(client::memoryWaitMicros);
         this.thread = new Thread(null, this, "sender-" + producer, STACK_BYTES);
         this.thread.setDaemon(true);
     }
@@ -127,6 +127,8 @@ final class Sender implements Runnable {
         Delivery delivery = new Delivery(this, topic, due, now);
         refusal = null;
         boolean wasMade = client.isMade();
+        metadataWait.begin();
+        memoryWait.begin();
         sent++;
         inSendTopic = topic;
         inSendSince = now;
@@ -150,34 +152,16 @@ final class Sender implements Runnable {
     }
 
     /**
-     * Whether the client has held up a {@code send} that took its time, by its own clocks of such waits; these leave out waits in vain,
-     * which end with a refusal. Without either, this thread was not run, or the JVM paused: that is this program's own lateness.
+     * Whether the client has held up a {@code send} that took its time: by its own clocks of such waits, or because it ended with a refusal.
+     * Without either, this thread was not run, or the JVM paused: that is this program's own lateness.
      */
     private boolean hasWaited(long at, long took) {
-        long metadata = client.metadataWaitMicros();
-        long memory = client.memoryWaitMicros();
-        long onMetadata = onClock(metadata, metadataWaitMicros, took);
-        long onMemory = onClock(memory, memoryWaitMicros, took - onMetadata);
-        metadataWaitMicros = metadata;
-        memoryWaitMicros = memory;
+        long onMetadata = metadataWait.moved(took);
+        long onMemory = memoryWait.moved(took - onMetadata);
         if (group.settings.share == 1) {
-            tellWaits(at, took, onMetadata, onMemory);
+            group.waits.ofSend(client.index, at, took, onMetadata, onMemory, refusal);
         }
         return refusal != null || onMetadata + onMemory >= BLOCKED_MICROS;
-    }
-
-    /** How far a clock has moved, at most {@code limit}; one that is not there does not move. */
-    private static long onClock(long now, long before, long limit) {
-        return now == Client.UNKNOWN ? 0 : Math.min(limit, now - Math.max(0, before));
-    }
-
-    private void tellWaits(long at, long took, long onMetadata, long onMemory) {
-        group.waits.add(client.index, Waits.METADATA, at, onMetadata, true);
-        group.waits.add(client.index, Waits.MEMORY, at, onMemory, true);
-        if (refusal instanceof TimeoutException) {
-            int on = refusal instanceof BufferExhaustedException ? Waits.MEMORY : Waits.METADATA;
-            group.waits.add(client.index, on, at, took - onMetadata - onMemory, false);
-        }
     }
 
     long sent() {

@@ -38,6 +38,8 @@ public final class Tests {
         truthOfExceptions();
         linesAreJson();
         waitsAreToldFromAMillisecondOn();
+        aWaitInVainIsOneWait();
+        waitsOfOtherSendsAreNotThisOnes();
         whatIsLongIsToldInSeveralLines();
         partitionCountsAreToldWhenTheyChange();
         theEndIsNeverInThePast();
@@ -96,6 +98,38 @@ public final class Tests {
         Json json = new Json().list("w");
         check("all fit", false, waits.tell(json));
         return json.endList().line().replaceAll("\\{\"w\":|\\}\n", "");
+    }
+
+    /** The client's clock for memory has counted it, that for metadata has not. */
+    private static void aWaitInVainIsOneWait() {
+        Waits waits = new Waits();
+        waits.ofSend(0, 10, 62_000, 2_000, 59_999, new BufferExhaustedException("none in 60 s"));
+        check("memory", "[[0,0,10,2000,1],[0,1,10,60000,0]]", told(waits));
+        waits.ofSend(0, 10, 60_000, 0, 0, new TimeoutException("not present in metadata"));
+        check("metadata", "[[0,0,10,60000,0]]", told(waits));
+        waits.ofSend(0, 10, 9_000, 0, 8_000, new KafkaException("Producer closed while allocating memory"));
+        check("closed", "[[0,1,10,8000,0]]", told(waits));
+        waits.ofSend(0, 10, 9_000, 3_000, 5_000, null);
+        check("both in turn", "[[0,0,10,3000,1],[0,1,10,5000,1]]", told(waits));
+    }
+
+    private static void waitsOfOtherSendsAreNotThisOnes() {
+        long[] reading = {Client.UNKNOWN};
+        WaitClock clock = new WaitClock(() -> reading[0]);
+        clock.begin();
+        check("not there", 0L, clock.moved(100));
+        reading[0] = 30;
+        check("there since the send", 30L, clock.moved(100));
+        // Sends too short to be asked.
+        for (int send = 0; send < 10; send++) {
+            clock.begin();
+            reading[0] += 900;
+        }
+        clock.begin();
+        check("a pause of this program", 0L, clock.moved(20_000));
+        reading[0] += 5_000;
+        check("a wait", 5_000L, clock.moved(20_000));
+        check("no longer than the send", 4_000L, clock.moved(4_000));
     }
 
     private static void whatIsLongIsToldInSeveralLines() {
