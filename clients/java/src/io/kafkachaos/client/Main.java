@@ -117,12 +117,12 @@ public final class Main {
         Runtime.getRuntime().halt(BAD_SETTINGS);
     }
 
-    /** What is at the root: at the top the client only says that it could not be made. */
-    private static String deepest(Throwable error) {
+    /** What is at the root: at the top the client only says that it could not be made. Without a message, the name of its class says most. */
+    static String deepest(Throwable error) {
         Throwable root = error;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return root.getMessage();
+        return root.getMessage() == null ? root.toString() : root.getMessage();
     }
 }

@@ -42,6 +42,7 @@ public final class Tests {
         waitsOfOtherSendsAreNotThisOnes();
         whatIsLongIsToldInSeveralLines();
         partitionCountsAreToldWhenTheyChange();
+        aRefusalWithoutAMessageSaysWhatItIs();
         theEndIsNeverInThePast();
         theLogIsReadByItsArguments();
         aClientThatCannotBeMadeRefusesItsRecords();
@@ -187,6 +188,11 @@ public final class Tests {
     private static Cluster cluster(String topic, int partitions) {
         List<PartitionInfo> all = IntStream.range(0, partitions).mapToObj(index -> new PartitionInfo(topic, index, null, null, null)).toList();
         return new Cluster("cluster", List.of(), all, Set.of(), Set.of());
+    }
+
+    private static void aRefusalWithoutAMessageSaysWhatItIs() {
+        check("message", "oh", Main.deepest(new KafkaException("top", new IllegalStateException("oh"))));
+        check("none", "java.lang.IllegalStateException", Main.deepest(new KafkaException("top", new IllegalStateException())));
     }
 
     private static void theEndIsNeverInThePast() throws Exception {
