@@ -22,15 +22,15 @@ pub(crate) struct Measured {
     pub(crate) memory_bytes_max: Option<u64>,
     /// Its threads while it sent.
     pub(crate) threads: Option<u64>,
-    /// From `send` to the acknowledgement, per record.
+    /// From `send` to the acknowledgement.
     pub(crate) latency_us: Option<Latency>,
 }
 
 /// A distribution, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Latency {
-    /// How many records it holds.
-    pub(crate) count: u64,
+    /// How many records it holds; `None`: the client does not say.
+    pub(crate) count: Option<u64>,
     /// Median.
     pub(crate) p50: u64,
     /// 99 of 100 are no greater.
@@ -43,7 +43,7 @@ impl Latency {
     /// `None` for an empty histogram.
     pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
         let (p50, p99) = (histogram.quantile_us(0.5)?, histogram.quantile_us(0.99)?);
-        Some(Self { count: histogram.count(), p50, p99, max: histogram.max_us() })
+        Some(Self { count: Some(histogram.count()), p50, p99, max: histogram.max_us() })
     }
 }
 
@@ -67,7 +67,7 @@ fn own_status(name: &str) -> Option<u64> {
 }
 
 /// The first number of a line of Linux's `/proc/PID/status`.
-pub(crate) fn status_number(status: &str, name: &str) -> Option<u64> {
+fn status_number(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }

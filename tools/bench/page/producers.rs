@@ -37,7 +37,8 @@ pub(super) fn section(folder: &Path) -> anyhow::Result<Section> {
     text.push_str(&format!(
         "{records} records a run, {rounds} rounds, three brokers, 6 partitions, 3 replicas. CPU is the whole process's, and so Java's has the start \
          of the JVM and its compiler in it; *further* is what a run needs more than one of {short} records, by a record more: the start is not \
-         in it, but a compiler that is still at work is.\n\n![Records per second and CPU time of three \
+         in it, but a compiler that is still at work is. Java's latencies are its tool's: whole milliseconds, of a part of the records if there \
+         are a million or more.\n\n![Records per second and CPU time of three \
          producers]({PICTURE})\n\n"
     ));
     for setting in [Setting::Same, Setting::Defaults] {
