@@ -146,7 +146,8 @@ fn beside_this_program() -> anyhow::Result<PathBuf> {
 }
 
 /// One replica: with three, the brokers' part of some thousand requests a second takes a small machine's cores whole, and what is late then is
-/// not the generator.
+/// not the generator. Keys: without them a client of ours would stay with one partition until it has filled a batch, which at this rate never
+/// happens, and talk to one leader only. With them every client talks to all brokers, librdkafka's too.
 fn plan_of(case: &Case, args: &ManyArgs) -> String {
     let Case { engine, producers } = case;
     let ManyArgs { seconds, kafka, .. } = args;
@@ -168,7 +169,7 @@ engine = "{engine}"
 count = {producers}
 topics = ["orders"]
 rate = "1/s"
-record = {{ size = "100 B" }}
+record = {{ size = "100 B", keys = 1000 }}
 config = {{ acks = "all" }}
 [phases]
 warmup = "30s"
