@@ -5,6 +5,9 @@
 
 mod about;
 mod cluster;
+#[cfg(test)]
+#[path = "../documented.rs"]
+mod documented;
 mod java;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;
@@ -103,4 +106,25 @@ fn conduct(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()>
 fn print(measured: &Measured) -> anyhow::Result<()> {
     writeln!(std::io::stdout(), "{}", serde_json::to_string(measured)?)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_line_of_the_documentation_is_taken() {
+        let text = include_str!("../../docs/benchmarks.md");
+        let of = |command: &str, name: &str| -> Vec<Vec<String>> {
+            documented::flags(text, name).into_iter().map(|words| [vec![command.to_owned()], words].concat()).collect()
+        };
+        let shown = [of("paired", "BENCH_PAIRED_FLAGS"), of("many", "BENCH_MANY_FLAGS"), documented::commands(text, "--example bench -- ")];
+        assert!(shown.iter().all(|lines| !lines.is_empty()), "the documentation shows none any more: {shown:?}");
+        for words in shown.iter().flatten() {
+            let args = Args::try_parse_from(std::iter::once("bench").chain(words.iter().map(String::as_str)));
+            if let Command::Paired(args) = args.unwrap_or_else(|error| panic!("{words:?}: {error}")).command {
+                args.check().unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            }
+        }
+    }
 }

@@ -16,6 +16,8 @@ use crate::subject::{self, Job, Setting, Subject};
 
 /// The file of the runs.
 pub(crate) const FILE: &str = "producers.csv";
+/// A short run has so many times fewer records, if nothing else is asked for.
+const SHORT_PART: u64 = 4;
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
@@ -26,9 +28,10 @@ pub(crate) struct PairedArgs {
     /// Records per run
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub(crate) records: u64,
-    /// Records of each one's short run, whose CPU time is taken off to see what a further record costs; 0: no short runs
-    #[arg(long, value_name = "N", default_value_t = 500_000)]
-    pub(crate) short_records: u64,
+    /// Records of each one's short run, whose CPU time is taken off to see what a further record costs; 0: no short runs [default: a quarter
+    /// of --records]
+    #[arg(long, value_name = "N")]
+    pub(crate) short_records: Option<u64>,
     /// Size of a record's value
     #[arg(long, value_name = "BYTES", default_value_t = 100)]
     pub(crate) record_bytes: u64,
@@ -44,6 +47,20 @@ pub(crate) struct PairedArgs {
     /// Folder of the results
     #[arg(long, value_name = "DIR", default_value = "results/bench")]
     pub(crate) out: PathBuf,
+}
+
+impl PairedArgs {
+    /// Records of the short runs; 0: there are none.
+    fn short_records(&self) -> u64 {
+        self.short_records.unwrap_or(self.records / SHORT_PART)
+    }
+
+    /// Whether that can be done.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.rounds > 0 && self.records > 0, "at least one round and one record are needed");
+        ensure!(self.short_records() < self.records, "--short-records must be less than --records ({}), or 0", self.records);
+        Ok(())
+    }
 }
 
 /// One run, as a row of the file. Empty cells are unknown.
@@ -101,8 +118,7 @@ fn further(long: &Measured, short: &Measured) -> Option<f64> {
 
 /// Runs everything. The file is complete after each run.
 pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    ensure!(args.rounds > 0 && args.records > 0, "at least one round and one record are needed");
-    ensure!(args.short_records < args.records, "--short-records must be less than --records ({}), or 0", args.records);
+    args.check()?;
     fs::create_dir_all(&args.out)?;
     writeln!(out, "starting three nodes of Kafka {}", args.kafka)?;
     let mut cluster = BenchCluster::up(&args.kafka).await?;
@@ -110,7 +126,7 @@ pub(crate) async fn run(args: &PairedArgs, out: &mut impl Write) -> anyhow::Resu
     for round in 1..=args.rounds {
         for setting in &args.settings {
             for (place, subject) in order(&args.subjects, round).into_iter().enumerate() {
-                let short = match args.short_records {
+                let short = match args.short_records() {
                     0 => None,
                     records => Some(measure(&mut cluster, args, *setting, subject, records).await?),
                 };
@@ -217,6 +233,27 @@ mod tests {
         let measured =
             Measured { subject: subject.name().to_owned(), records: 1_000, seconds: 1_000.0 / records_per_second, ..Measured::default() };
         Row::new(Setting::Same, round, 0, measured, None)
+    }
+
+    fn args(words: &[&str]) -> PairedArgs {
+        #[derive(clap::Parser)]
+        struct Words {
+            #[command(flatten)]
+            args: PairedArgs,
+        }
+        <Words as clap::Parser>::try_parse_from(std::iter::once(&"paired").chain(words)).unwrap().args
+    }
+
+    #[test]
+    fn a_short_run_has_a_quarter_of_the_records_and_must_have_fewer() {
+        assert_eq!(args(&[]).short_records(), 500_000);
+        let few = args(&["--records", "200000"]);
+        assert_eq!(few.short_records(), 50_000);
+        few.check().unwrap();
+        args(&["--records", "1"]).check().unwrap();
+        args(&["--short-records", "0"]).check().unwrap();
+        args(&["--records", "10", "--short-records", "10"]).check().unwrap_err();
+        args(&["--rounds", "0"]).check().unwrap_err();
     }
 
     #[test]

@@ -8,7 +8,12 @@
 //! an interrupted measurement goes on where it was; the pages are made anew from the two tables each time. `docs/conformance.md` explains
 //! the method. Not part of the program `chaos`.
 
+#[cfg(test)]
+mod arguments_tests;
 mod build;
+#[cfg(test)]
+#[path = "../documented.rs"]
+mod documented;
 mod figures;
 mod judge;
 mod measure;
