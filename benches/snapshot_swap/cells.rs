@@ -1,13 +1,15 @@
 //! The ways to hand the current snapshot to readers that are compared: each with a reader per thread and one writer.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 
 use arc_swap::ArcSwap;
 use kafka_chaos::ids::TopicName;
 use kafka_chaos::kafka::metadata::{Snapshot, SnapshotCell};
 use left_right::{Absorb, ReadHandle, WriteHandle};
+use rustc_hash::FxHashMap;
 use tokio::sync::watch;
+
+use crate::swap_rows::{OURS, RW_LOCK};
 
 /// Publishes; there is one.
 pub(crate) trait Publish: Send {
@@ -44,13 +46,6 @@ pub(crate) struct Way {
     pub(crate) name: &'static str,
     pub(crate) make: fn(Arc<Snapshot>, usize) -> Made,
 }
-
-/// This project's cell.
-pub(crate) const OURS: &str = "snapshot_cell";
-/// What the 10x of the bar is counted against.
-pub(crate) const RW_LOCK: &str = "rwlock_arc";
-/// One `arc-swap` load that nobody disturbs.
-pub(crate) const UNIT: &str = "arc_swap_alone";
 
 /// All of them.
 pub(crate) const WAYS: [Way; 6] = [
@@ -181,9 +176,9 @@ impl Read for ReadHandle<Current> {
 }
 
 /// What `KafkaProducer.send` does on every call: `ProducerMetadata.add` enters the topic's expiry into a map under a lock; the snapshot behind it
-/// is one volatile read.
+/// is one volatile read. A cheap hash, for Java's strings remember theirs.
 struct JavaSend {
-    expiries: Mutex<HashMap<TopicName, u64>>,
+    expiries: Mutex<FxHashMap<TopicName, u64>>,
     topic: TopicName,
     current: ArcSwap<Snapshot>,
 }
@@ -191,7 +186,7 @@ struct JavaSend {
 impl JavaSend {
     fn new(first: Arc<Snapshot>) -> Self {
         let topic = TopicName::from(crate::support::cluster::TOPIC);
-        Self { expiries: Mutex::new(HashMap::from([(topic.clone(), 0)])), topic, current: ArcSwap::new(first) }
+        Self { expiries: Mutex::new(FxHashMap::from_iter([(topic.clone(), 0)])), topic, current: ArcSwap::new(first) }
     }
 }
 

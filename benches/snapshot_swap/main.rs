@@ -15,21 +15,22 @@ mod measure;
 mod stats;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../../tools/swap_rows.rs"]
+#[allow(dead_code, reason = "shared with the page of results, which also judges the rows")]
+mod swap_rows;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::time::ClockId;
-
-use cells::{UNIT, WAYS, Way, alone};
-use measure::{Reads, nanoseconds, reads_under_swaps, until_all_see};
+use cells::{WAYS, Way, alone};
+use measure::{Reads, drop_of_the_last_holder, reads_under_swaps, until_all_see};
 use stats::Spread;
+use swap_rows::{DROP, MOST_SWAPS_PER_SECOND, OURS, READERS, READS, Row, SEEN, UNIT};
 
 /// Partitions in the snapshot.
 const PARTITIONS: [i32; 3] = [10, 1_000, 100_000];
-const READERS: [usize; 4] = [1, 2, 4, 8];
-const SWAPS_PER_SECOND: [u32; 3] = [0, 10, 10_000];
+const SWAPS_PER_SECOND: [u32; 3] = [0, 10, MOST_SWAPS_PER_SECOND];
 
 /// Snapshots that the writer publishes in turn; they share their topics, as consecutive snapshots of a client do.
 const POOL: u64 = 16;
@@ -55,24 +56,6 @@ struct Case {
     round: u32,
 }
 
-/// One measurement, as a row of the file.
-#[derive(serde::Serialize)]
-struct Row {
-    what: &'static str,
-    way: &'static str,
-    partitions: i32,
-    readers: usize,
-    swaps_per_second: u32,
-    round: u32,
-    /// `reads`: CPU time per read; others: the figure's own time.
-    cpu_ns: Option<f64>,
-    wall_ns: f64,
-    /// Of that kind: reads, swaps, drops.
-    count: u64,
-    swaps: u64,
-    swap_ns: Option<f64>,
-}
-
 fn main() {
     let options = Options::read(std::env::args().skip(1));
     let plan = if options.test { &TEST } else { &FULL };
@@ -89,7 +72,7 @@ fn main() {
     show(&rows);
     if let Some(folder) = options.out {
         std::fs::create_dir_all(&folder).unwrap();
-        let mut writer = csv::Writer::from_path(folder.join("snapshot_swap.csv")).unwrap();
+        let mut writer = csv::Writer::from_path(folder.join(swap_rows::FILE)).unwrap();
         rows.iter().for_each(|row| writer.serialize(row).unwrap());
         writer.flush().unwrap();
     }
@@ -99,53 +82,63 @@ fn measure_all(ways: &[&Way], plan: &Plan, partitions: i32, round: u32, rows: &m
     let first = Arc::new(support::cluster::snapshot(partitions, 1));
     let pool: Vec<_> = (2..2 + POOL).map(|version| Arc::new(support::cluster::again(&first, version))).collect();
     let unit = reads_under_swaps(alone(Arc::clone(&first)), &pool, 0, plan.length);
-    rows.push(Row::reads(Case { way: UNIT, partitions, readers: 1, swaps_per_second: 0, round }, unit));
+    rows.push(reads_row(Case { way: UNIT, partitions, readers: 1, swaps_per_second: 0, round }, unit));
     for way in ways {
         for readers in READERS {
             for swaps_per_second in SWAPS_PER_SECOND {
                 let reads = reads_under_swaps((way.make)(Arc::clone(&first), readers), &pool, swaps_per_second, plan.length);
-                rows.push(Row::reads(Case { way: way.name, partitions, readers, swaps_per_second, round }, reads));
+                rows.push(reads_row(Case { way: way.name, partitions, readers, swaps_per_second, round }, reads));
             }
             for delay_ns in until_all_see((way.make)(Arc::clone(&first), readers), &first, plan.sights) {
                 let case = Case { way: way.name, partitions, readers, swaps_per_second: 0, round };
-                rows.push(Row::once("seen_by_all", case, delay_ns));
+                rows.push(row(SEEN, case, delay_ns as f64));
             }
         }
     }
-    drop(pool);
-    let begin = nanoseconds(ClockId::Monotonic);
-    drop(Arc::into_inner(first));
-    let took_ns = nanoseconds(ClockId::Monotonic) - begin;
-    rows.push(Row::once("drop", Case { way: "snapshot", partitions, readers: 1, swaps_per_second: 0, round }, took_ns));
+    let next = Arc::new(support::cluster::snapshot(1, 2));
+    let took_ns = drop_of_the_last_holder(support::cluster::snapshot(partitions, 1), next);
+    rows.push(row(DROP, Case { way: OURS, partitions, readers: 1, swaps_per_second: 0, round }, took_ns as f64));
 }
 
-impl Row {
-    fn reads(case: Case, reads: Reads) -> Self {
-        let per = |sum: u64, count: u64| sum as f64 / count as f64;
-        let swap_ns = (reads.swaps > 0).then(|| per(reads.swap_ns, reads.swaps));
-        let (cpu_ns, wall_ns) = (per(reads.cpu_ns, reads.reads), per(reads.wall_ns, reads.reads));
-        Self { cpu_ns: Some(cpu_ns), count: reads.reads, swaps: reads.swaps, swap_ns, ..Self::new("reads", case, wall_ns) }
+fn reads_row(case: Case, reads: Reads) -> Row {
+    let per = |sum: u64, count: u64| sum as f64 / count as f64;
+    Row {
+        cpu_ns: Some(per(reads.cpu_ns, reads.reads)),
+        count: reads.reads,
+        swaps: reads.swaps,
+        swaps_per_second_made: Some(per(reads.swaps, reads.length_ns) * 1e9),
+        swap_ns: (reads.swaps > 0).then(|| per(reads.swap_ns, reads.swaps)),
+        ..row(READS, case, per(reads.wall_ns, reads.reads))
     }
+}
 
-    fn once(what: &'static str, case: Case, took_ns: u64) -> Self {
-        Self::new(what, case, took_ns as f64)
-    }
-
-    fn new(what: &'static str, case: Case, wall_ns: f64) -> Self {
-        let Case { way, partitions, readers, swaps_per_second, round } = case;
-        Self { what, way, partitions, readers, swaps_per_second, round, cpu_ns: None, wall_ns, count: 1, swaps: 0, swap_ns: None }
+fn row(what: &str, case: Case, wall_ns: f64) -> Row {
+    let Case { way, partitions, readers, swaps_per_second, round } = case;
+    Row {
+        what: what.to_owned(),
+        way: way.to_owned(),
+        partitions,
+        readers,
+        swaps_per_second,
+        round,
+        cpu_ns: None,
+        wall_ns,
+        count: 1,
+        swaps: 0,
+        swaps_per_second_made: None,
+        swap_ns: None,
     }
 }
 
 /// Medians over the rounds, one line per measurement.
 fn show(rows: &[Row]) {
     println!(
-        "{:<12} {:<15} {:>10} {:>7} {:>8} {:>10} {:>12} {:>10}",
-        "what", "way", "partitions", "readers", "swaps/s", "CPU ns", "wall ns", "swap ns"
+        "{:<12} {:<15} {:>10} {:>7} {:>8} {:>8} {:>10} {:>12} {:>10}",
+        "what", "way", "partitions", "readers", "swaps/s", "made", "CPU ns", "wall ns", "swap ns"
     );
+    let key = |row: &Row| (row.what.clone(), row.way.clone(), row.partitions, row.readers, row.swaps_per_second);
     let mut shown = std::collections::BTreeSet::new();
     for row in rows {
-        let key = |row: &Row| (row.what, row.way, row.partitions, row.readers, row.swaps_per_second);
         if !shown.insert(key(row)) {
             continue;
         }
@@ -154,8 +147,9 @@ fn show(rows: &[Row]) {
         };
         let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
         let (cpu, wall, swap) = (text(of(|row| row.cpu_ns)), text(of(|row| Some(row.wall_ns))), text(of(|row| row.swap_ns)));
+        let made = of(|row| row.swaps_per_second_made).map_or_else(|| "-".to_owned(), |made| format!("{made:.0}"));
         println!(
-            "{:<12} {:<15} {:>10} {:>7} {:>8} {cpu:>10} {wall:>12} {swap:>10}",
+            "{:<12} {:<15} {:>10} {:>7} {:>8} {made:>8} {cpu:>10} {wall:>12} {swap:>10}",
             row.what, row.way, row.partitions, row.readers, row.swaps_per_second
         );
     }

@@ -26,6 +26,8 @@ mod source;
 mod stats;
 mod subject;
 mod svg;
+#[path = "../swap_rows.rs"]
+mod swap_rows;
 
 use std::io::Write;
 use std::path::PathBuf;
