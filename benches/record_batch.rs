@@ -55,7 +55,13 @@ fn orders(codec: Codec) -> BatchBuilder {
 
 fn compress(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("record_batch/compress_and_finish");
-    let codecs = [("gzip_6", Codec::Gzip { level: 6 }), ("snappy", Codec::Snappy), ("lz4", Codec::Lz4)];
+    let codecs = [
+        ("gzip_6", Codec::Gzip { level: 6 }),
+        ("snappy", Codec::Snappy),
+        ("lz4", Codec::Lz4),
+        #[cfg(feature = "zstd")]
+        ("zstd_3", Codec::Zstd { level: 3 }),
+    ];
     for (name, codec) in codecs {
         group.throughput(Throughput::Bytes(orders(codec).plain_bytes() as u64));
         group.bench_function(name, |bench| bench.iter_batched(|| orders(codec), |batch| batch.finish(None), BatchSize::LargeInput));

@@ -1,4 +1,5 @@
-//! What measuring costs: the engine's recorder as a client's observer, per batch and (with [`criterion`]'s throughput) per record.
+//! What measuring costs: the engine's recorder as a client's observer, per batch and (with [`criterion`]'s throughput) per record; and taking
+//! out what it has gathered, once a second.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "criterion's macros make public items; a benchmark may panic")]
 
@@ -7,15 +8,18 @@ mod support;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafka_chaos::clock::Moment;
 use kafka_chaos::engine::recorder::{ClientRecorder, GroupRecorder, mark};
-use kafka_chaos::ids::{PartitionIndex, ProducerIndex};
+use kafka_chaos::ids::{PartitionIndex, ProducerIndex, TopicName};
 use kafka_chaos::kafka::event::{BatchDelivery, ClientObserver, Outcome, RecordTag};
 use kafka_chaos::plan::model::ProducerGroup;
 use kafka_chaos::record::sink::{self, FactSource};
 
-/// Microseconds between two records of a batch: latencies spread over the histogram as they do in life.
+/// Records of a large batch.
+const MOST_RECORDS: u64 = 9_000;
+
+/// Microseconds between two records: latencies spread over the histogram as they do in life.
 const SPACING_US: u64 = 3;
 
 /// From a batch's last record to its acknowledgement.
@@ -36,31 +40,49 @@ fn recorders() -> (Arc<GroupRecorder>, ClientRecorder, FactSource) {
     (group, client, source)
 }
 
-/// The records of a batch whose last one is sent at `last_us`.
-fn tags(records: u64, last_us: u64) -> Vec<RecordTag> {
-    let tag = |place: u64| {
-        let sent_at = Moment(last_us - (records - 1 - place) * SPACING_US);
-        RecordTag { mark: mark::pack(0, sent_at), sent_at }
-    };
-    (0..records).map(tag).collect()
+/// A producer that sends without a pause, and its batches as they are acknowledged: time goes on from one to the next, and no record is ever
+/// long on its way.
+struct Batches {
+    records: u64,
+    last_us: u64,
+}
+
+/// The records of a batch, and when it is acknowledged.
+struct Acknowledged {
+    tags: Vec<RecordTag>,
+    at: Moment,
+}
+
+impl Batches {
+    fn of(records: u64) -> Self {
+        Self { records, last_us: 86_400_000_000 }
+    }
+
+    fn next(&mut self) -> Acknowledged {
+        let first_us = self.last_us + SPACING_US;
+        self.last_us += self.records * SPACING_US;
+        let tag = |place: u64| {
+            let sent_at = Moment(first_us + place * SPACING_US);
+            RecordTag { mark: mark::pack(0, sent_at), sent_at }
+        };
+        Acknowledged { tags: (0..self.records).map(tag).collect(), at: Moment(self.last_us + SERVICE_US) }
+    }
+}
+
+fn tell(client: &ClientRecorder, topic: &TopicName, batch: &Acknowledged) {
+    let (records, outcome) = (black_box(batch.tags.as_slice()), &Outcome::Ok { base_offset: 0 });
+    client.delivered(batch.at, &BatchDelivery { topic, partition: PartitionIndex(0), records, outcome, sends: 1 });
 }
 
 fn deliver(criterion: &mut Criterion) {
     let mut benches = criterion.benchmark_group("recorder/delivered");
     let topic = support::broker::topic();
-    for records in [1, 150, 9_000] {
+    for records in [1, 150, MOST_RECORDS] {
         let (_group, client, _source) = recorders();
-        let tags = tags(records, 86_400_000_000);
-        let outcome = Outcome::Ok { base_offset: 0 };
-        let mut at = Moment(86_400_000_000 + SERVICE_US);
+        let mut batches = Batches::of(records);
         benches.throughput(Throughput::Elements(records));
-        benches.bench_with_input(BenchmarkId::from_parameter(records), &tags, |bench, tags| {
-            bench.iter(|| {
-                // Time goes on, or each batch would end a stretch without service.
-                at.0 += 1;
-                let records = black_box(tags.as_slice());
-                client.delivered(at, &BatchDelivery { topic: &topic, partition: PartitionIndex(0), records, outcome: &outcome, sends: 1 });
-            });
+        benches.bench_function(BenchmarkId::from_parameter(records), |bench| {
+            bench.iter_batched_ref(|| batches.next(), |batch| tell(&client, &topic, batch), BatchSize::LargeInput);
         });
     }
     benches.finish();
@@ -69,14 +91,10 @@ fn deliver(criterion: &mut Criterion) {
 fn take_second(criterion: &mut Criterion) {
     let (group, client, _source) = recorders();
     let topic = support::broker::topic();
-    let tags = tags(9_000, 86_400_000_000);
-    let outcome = Outcome::Ok { base_offset: 0 };
+    let mut batches = Batches::of(MOST_RECORDS);
     criterion.bench_function("recorder/take_second", |bench| {
-        bench.iter(|| {
-            let delivery = BatchDelivery { topic: &topic, partition: PartitionIndex(0), records: &tags, outcome: &outcome, sends: 1 };
-            client.delivered(Moment(86_400_000_000 + SERVICE_US), &delivery);
-            black_box(group.take_second(0))
-        });
+        // One by one, for each takes out all that was told before.
+        bench.iter_batched(|| tell(&client, &topic, &batches.next()), |()| group.take_second(0), BatchSize::PerIteration);
     });
 }
 
