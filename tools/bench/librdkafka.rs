@@ -39,13 +39,13 @@ struct Reports {
     now_us: Option<u64>,
 }
 
-struct Context_ {
+struct Observer {
     clock: Clock,
 }
 
-impl ClientContext for Context_ {}
+impl ClientContext for Observer {}
 
-impl ProducerContext for Context_ {
+impl ProducerContext for Observer {
     /// The moment of `send`, in microseconds.
     type DeliveryOpaque = usize;
 
@@ -70,8 +70,8 @@ pub(crate) fn run(load: &LoadArgs) -> anyhow::Result<Measured> {
     for (name, value) in load.properties() {
         config.set(name, value);
     }
-    let producer: BaseProducer<Context_> =
-        config.create_with_context(Context_ { clock: clock.clone() }).context("librdkafka refuses its configuration")?;
+    let producer: BaseProducer<Observer> =
+        config.create_with_context(Observer { clock: clock.clone() }).context("librdkafka refuses its configuration")?;
     let mut value = load.value();
     send(&producer, &clock, load, &mut value, 0, 1)?;
     first_acknowledged(&producer, &clock)?;
@@ -104,7 +104,7 @@ pub(crate) fn run(load: &LoadArgs) -> anyhow::Result<Measured> {
 }
 
 /// One look at the clock for a few records, as in `native`.
-fn send(producer: &BaseProducer<Context_>, clock: &Clock, load: &LoadArgs, value: &mut [u8], first: u64, count: u64) -> anyhow::Result<()> {
+fn send(producer: &BaseProducer<Observer>, clock: &Clock, load: &LoadArgs, value: &mut [u8], first: u64, count: u64) -> anyhow::Result<()> {
     let now_us = usize::try_from(clock.now().0)?;
     for sequence in first..first + count {
         number(value, sequence);
@@ -123,13 +123,13 @@ fn send(producer: &BaseProducer<Context_>, clock: &Clock, load: &LoadArgs, value
     Ok(())
 }
 
-fn poll(producer: &BaseProducer<Context_>) {
+fn poll(producer: &BaseProducer<Observer>) {
     REPORTS.with_borrow_mut(|reports| reports.now_us = None);
     producer.poll(Duration::ZERO);
 }
 
 /// Takes all that is there: a poll takes one event, which holds some batches' reports, and more than one may have come meanwhile.
-fn wait_and_poll(producer: &BaseProducer<Context_>) {
+fn wait_and_poll(producer: &BaseProducer<Observer>) {
     std::thread::sleep(REPORTS_WAIT);
     loop {
         let before = reported();
@@ -144,7 +144,7 @@ fn reported() -> (u64, u64) {
     REPORTS.with_borrow(|reports| (reports.ok, reports.failed))
 }
 
-fn first_acknowledged(producer: &BaseProducer<Context_>, clock: &Clock) -> anyhow::Result<()> {
+fn first_acknowledged(producer: &BaseProducer<Observer>, clock: &Clock) -> anyhow::Result<()> {
     let give_up_at = clock.now() + PATIENCE;
     while reported() == (0, 0) {
         ensure!(clock.now() < give_up_at, "no acknowledgement within {} s: is the cluster up?", PATIENCE.as_secs());
@@ -156,7 +156,7 @@ fn first_acknowledged(producer: &BaseProducer<Context_>, clock: &Clock) -> anyho
 }
 
 /// Waits for the last report; the last batch lingers as all others do.
-fn finish(producer: &BaseProducer<Context_>, clock: &Clock, records: u64) -> anyhow::Result<()> {
+fn finish(producer: &BaseProducer<Observer>, clock: &Clock, records: u64) -> anyhow::Result<()> {
     let give_up_at = clock.now() + PATIENCE;
     loop {
         wait_and_poll(producer);
