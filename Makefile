@@ -54,13 +54,13 @@ build: ## the program, optimised
 
 .PHONY: bench
 bench: setup c-toolchain java ## all benchmarks, with other producers on a real cluster; rewrites results/bench (25 minutes)
-	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example bench
+	cargo build --release $(LOCKED) --all-features --bin chaos --example bench
 	$(BENCH) about --command 'make bench' --out $(BENCH_OUT)
 	$(BENCH) paired --kafka $(KAFKA) --out $(BENCH_OUT) $(BENCH_PAIRED_FLAGS)
 	$(BENCH) many --kafka $(KAFKA) --out $(BENCH_OUT) $(BENCH_MANY_FLAGS)
 	rm -rf $(TARGET)/criterion
-	cargo bench $(LOCKED) --features librdkafka --bench snapshot_swap -- --out $(abspath $(BENCH_OUT))
-	cargo bench $(LOCKED) --features librdkafka --bench send_path --bench record_batch --bench metadata_merge --bench recorder -- \
+	cargo bench $(LOCKED) --all-features --bench snapshot_swap -- --out $(abspath $(BENCH_OUT))
+	cargo bench $(LOCKED) --all-features --bench send_path --bench record_batch --bench metadata_merge --bench recorder -- \
 	  $(CRITERION_FLAGS)
 	$(BENCH) micro --criterion $(TARGET)/criterion --out $(BENCH_OUT)
 	$(BENCH) page --out $(BENCH_OUT)
@@ -69,7 +69,7 @@ bench: setup c-toolchain java ## all benchmarks, with other producers on a real 
 conformance: c-toolchain ## our producer against Java's and librdkafka, on real brokers: hours
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
 	scripts/setup java $(KAFKA_TEST_VERSIONS)
-	cargo build --release $(LOCKED) --features librdkafka --bin chaos --example conformance
+	cargo build --release $(LOCKED) --all-features --bin chaos --example conformance
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
 
 # As cargo-fuzz does it, with the stable compiler; --target keeps build scripts as they are.
