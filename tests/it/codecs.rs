@@ -56,8 +56,9 @@ async fn produce(bootstrap: Vec<HostPort>, topic: &TopicName, properties: &[(&st
 
 /// The topic's only segment as `kafka-dump-log.sh` tells it, every record decompressed.
 fn dumped(container: &str, topic: &TopicName) -> String {
+    // What `find` says of itself means nothing: processes come and go below /proc while it looks.
     let script = format!(
-        "file=$(find / -name 00000000000000000000.log -path '*/{topic}-0/*' 2>/dev/null) && \
+        "file=$(find / -name 00000000000000000000.log -path '*/{topic}-0/*' 2>/dev/null); [ -n \"$file\" ] && \
          /opt/kafka/bin/kafka-dump-log.sh --deep-iteration --print-data-log --files $file"
     );
     let output = Command::new("docker").args(["exec", container, "/bin/sh", "-c", &script]).output().unwrap();

@@ -103,7 +103,7 @@ async fn the_c_clients_new_partitions_are_known_before_they_are_used() {
     let Some(_brokers) = support::brokers().await else { return };
     let step = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"orders\", to = 12 }";
     // Many records, so that the first on a new partition comes long before the next statistics.
-    let plan = plan("warmup = \"2s\"\nsteady = \"2s\"\nrecovery = \"8s\"", step).replace("20/s", "100/s");
+    let plan = plan("warmup = \"2s\"\nsteady = \"2s\"\nrecovery = \"8s\"", step).replace("20/s", "50/s");
     let results = run(&plan);
     let growth = &results.run["growth"][0];
     assert_eq!((&growth["producers"], &growth["never"]), (&4.into(), &0.into()), "{growth}");
