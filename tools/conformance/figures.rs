@@ -96,7 +96,8 @@ struct Outage {
     group: String,
     producer: usize,
     topic: String,
-    partition: u32,
+    /// -1: its records failed before they had one.
+    partition: i32,
     first_due_unserved_ms: Option<i64>,
     outage_ms: i64,
     /// `false`: no ok came until the end of the run, and the outage has no length.
@@ -140,7 +141,7 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, (build, com
         started_at: run.started_at.clone(),
         verdict: run.verdict.clone(),
         reasons: run.reasons.join("; "),
-        distrust: distrust(run).join("; "),
+        distrust: distrust(run, variant).join("; "),
         late_ms: run.generator.baseline_lateness.as_ref().map(|late| late.p99_us.div_ceil(1000)),
         attempts,
         left_out: variant.left_out.join("; "),
@@ -152,11 +153,14 @@ pub(crate) fn run_row(cell: &Cell, run: &RunFile, variant: &Variant, (build, com
     }
 }
 
-/// Why the figures cannot be trusted, whatever the generator's lateness. Not the verdict: an expectation that is not met is a finding.
-fn distrust(run: &RunFile) -> Vec<String> {
+/// Why the figures cannot be trusted, even if the generator was not late. Not the verdict: an expectation that is not met is a finding.
+fn distrust(run: &RunFile, variant: &Variant) -> Vec<String> {
     let mut reasons = Vec::new();
     if run.facts_lost > 0 {
         reasons.push(format!("{} facts were lost", run.facts_lost));
+    }
+    if variant.has_due_times && run.generator.baseline_lateness.is_none() {
+        reasons.push("nobody knows how late the load generator was".to_owned());
     }
     reasons.extend(run.groups.iter().filter(|group| group.totals.sent == 0).map(|group| format!("`{}` never sent", group.name)));
     reasons
@@ -216,7 +220,7 @@ struct Told {
     /// Requests that no answer came to; only of clients that tell single requests.
     cut_off: BTreeMap<(String, usize), u64>,
     tells_requests: BTreeSet<String>,
-    /// When each Metadata request ended, in the order of facts.
+    /// When each Metadata request was answered, in the order of facts.
     answered_us: BTreeMap<(String, usize), Vec<i64>>,
     /// When a new partition was first used.
     first_use_us: BTreeMap<(String, usize), i64>,
@@ -323,7 +327,7 @@ fn own_outages(mut outages: Vec<Outage>) -> Vec<Outage> {
 }
 
 /// The outages of one producer at one step: of each partition in use the longest, `None`: it did not end.
-type Pairs<'a> = BTreeMap<(&'a str, u32), Option<i64>>;
+type Pairs<'a> = BTreeMap<(&'a str, i32), Option<i64>>;
 
 /// A producer without a row at the step has no value there: its partitions were all stalled since an earlier one, or it was idle.
 fn add_outages(outages: &[Outage], step: &Step, group: &VariantGroup, add: &mut impl FnMut(Metric, &str, Vec<Measured>)) {

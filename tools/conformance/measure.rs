@@ -113,7 +113,7 @@ impl Bench<'_> {
         match Command::new(self.program).arg("clean").stdout(Stdio::null()).status() {
             Ok(cleaned) if cleaned.success() => Ok(ended),
             _ => bail!(
-                "a run did not end and was killed, and its containers could not be removed: `chaos clean` removes them, `docker ps` shows them"
+                "a run did not end in order, and its containers could not be removed: `chaos clean` removes them, `docker ps` shows them"
             ),
         }
     }

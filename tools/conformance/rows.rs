@@ -40,7 +40,7 @@ pub(crate) struct RunRow {
     pub(crate) reasons: String,
     /// Why its figures cannot be trusted, lateness aside; empty: they can.
     pub(crate) distrust: String,
-    /// How late the load generator was in the baseline: the p99, in milliseconds; empty: unknown.
+    /// How late the load generator was in the baseline: the p99, in milliseconds; empty: unknown, or there is nothing to be late for.
     pub(crate) late_ms: Option<u64>,
     /// How often it was run until its figures could be used.
     pub(crate) attempts: u32,
@@ -70,9 +70,8 @@ impl RunRow {
             return Some(self.distrust.clone());
         }
         match self.late_ms {
-            None => Some("nobody knows how late the load generator was".to_owned()),
             Some(late_ms) if late_ms > late_ms_max => Some(format!("the load generator was late: p99 {late_ms} ms in the baseline")),
-            Some(_) => None,
+            _ => None,
         }
     }
 }

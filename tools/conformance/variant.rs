@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use kafka_chaos::plan;
-use kafka_chaos::plan::model::{Action, Plan, ProducerGroup};
+use kafka_chaos::plan::model::{Action, Load, Plan, ProducerGroup};
 use kafka_chaos::plan::timeline::Timeline;
 use toml::{Table, Value};
 
@@ -62,6 +62,8 @@ pub(crate) struct Variant {
     pub(crate) groups: Vec<VariantGroup>,
     /// Clones that a client cannot make, with the reason: `librdkafka refuses steady: ...`.
     pub(crate) left_out: Vec<String>,
+    /// Whether records have due times, which the load generator may be late for.
+    pub(crate) has_due_times: bool,
     /// Whether a step takes a node away.
     pub(crate) takes_nodes_down: bool,
     /// The topic that the first step of the kind grows, and how many partitions it has before.
@@ -108,9 +110,10 @@ pub(crate) fn derive(text: &str, clients: &[Client], refusal: Refusal<'_>) -> an
     let text = toml::to_string(&plan)?;
     let checked = plan::parse("the derived plan", &text)?.plan;
     let takes_nodes_down = checked.steps.iter().any(|step| takes_a_node_away(&step.action));
+    let has_due_times = checked.producers.iter().any(|group| matches!(group.load, Load::Open { .. }));
     let growth = growth(&checked);
     let load = Timeline::of(&checked).end_at.expected;
-    Ok(Variant { plan: name, text, groups, left_out, takes_nodes_down, growth, load })
+    Ok(Variant { plan: name, text, groups, left_out, has_due_times, takes_nodes_down, growth, load })
 }
 
 fn growth(plan: &Plan) -> Option<(String, u32)> {

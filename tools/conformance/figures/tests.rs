@@ -51,6 +51,7 @@ fn variant() -> Variant {
         text: String::new(),
         groups: vec![group("native"), group("java")],
         left_out: vec!["librdkafka cannot".to_owned()],
+        has_due_times: true,
         takes_nodes_down: true,
         growth: Some(("orders".to_owned(), 2)),
         load: Duration::ZERO,
@@ -112,7 +113,7 @@ step,worker,group,producer,topic,partition,last_ok_ms,first_due_unserved_ms,firs
 1,0,native-g,0,orders,0,990,1000,,9000,8000,true
 1,0,native-g,0,orders,1,990,1000,,,99,false
 1,0,native-g,0,orders,2,,,,,0,true
-1,0,native-g,2,orders,0,990,1000,,1600,600,true
+1,0,native-g,2,orders,-1,990,1000,,1600,600,true
 ";
     let (steps, outages) = (parsed(STEPS), own_outages(parsed(recovery)));
     let group = VariantGroup { name: "native-g".to_owned(), client: "native", of: "g".to_owned(), count: 3 };
@@ -143,6 +144,9 @@ fn a_failed_expectation_is_a_finding_but_lateness_makes_a_run_unusable() {
         ),
         (RUN.replace("\"sent\": 9", "\"sent\": 0"), "`native-g` never sent"),
     ];
+    let closed = Variant { has_due_times: false, ..variant() };
+    let without: RunFile = serde_json::from_str(&rows[2].0).unwrap();
+    assert_eq!(run_row(&cell(), &without, &closed, ("build", "commit"), 1).unused(20), None, "a closed loop is never late");
     for (text, expected) in rows {
         let run: RunFile = serde_json::from_str(&text).unwrap();
         assert_eq!(run_row(&cell(), &run, &variant(), ("build", "commit"), 1).unused(20).as_deref(), Some(expected));
