@@ -98,8 +98,10 @@ fn swap(writer: &mut dyn Publish, pool: &[Arc<Snapshot>], swaps_per_second: u32,
 }
 
 fn read(mut reader: Box<dyn ReadMany>, stop: &AtomicBool, all_ready: &Barrier) -> Reads {
-    rustix::process::nice(READERS_NICE).unwrap();
+    let lowered = rustix::process::nice(READERS_NICE);
     all_ready.wait();
+    // Only now: whoever waits at the barrier would wait for a reader that has panicked.
+    lowered.unwrap();
     let (cpu, wall) = (nanoseconds(ClockId::ThreadCPUTime), nanoseconds(ClockId::Monotonic));
     let mut looks = 0_u64;
     loop {

@@ -128,7 +128,7 @@ fn poll(producer: &BaseProducer<Observer>) {
     producer.poll(Duration::ZERO);
 }
 
-/// Takes all that is there: a poll takes one event, which holds some batches' reports, and more than one may have come meanwhile.
+/// Takes all that is there: a poll takes one event, which holds a batch's reports, and more than one may have come meanwhile.
 fn wait_and_poll(producer: &BaseProducer<Observer>) {
     std::thread::sleep(REPORTS_WAIT);
     loop {
