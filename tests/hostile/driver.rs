@@ -35,6 +35,8 @@ struct HostileConnector {
     honesty: f64,
     /// The newest Produce version that it speaks.
     produce_max: i16,
+    /// Requests that no producer should send.
+    absurd: Arc<Mutex<Vec<String>>>,
 }
 
 impl Connector for HostileConnector {
@@ -42,16 +44,16 @@ impl Connector for HostileConnector {
 
     fn connect(&self, _address: HostPort, _attempt: u32) -> impl Future<Output = io::Result<DuplexStream>> + Send + 'static {
         let random = ChaCha8Rng::seed_from_u64(self.random.lock().unwrap().next_u64());
-        let (honesty, produce_max) = (self.honesty, self.produce_max);
+        let (honesty, produce_max, absurd) = (self.honesty, self.produce_max, Arc::clone(&self.absurd));
         async move {
             let (client, broker) = tokio::io::duplex(64 * 1024);
-            tokio::spawn(serve(broker, random, honesty, produce_max));
+            tokio::spawn(serve(broker, random, honesty, produce_max, absurd));
             Ok(client)
         }
     }
 }
 
-async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64, produce_max: i16) {
+async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64, produce_max: i16, absurd: Arc<Mutex<Vec<String>>>) {
     while let Ok(length) = stream.read_i32().await {
         let mut request = vec![0; usize::try_from(length).unwrap()];
         if stream.read_exact(&mut request).await.is_err() {
@@ -66,8 +68,11 @@ async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64, p
                 let given = InitProducerIdResponse::default().with_producer_id(ProducerId(7_000));
                 frame_of::<InitProducerIdRequest>(correlation_id, version, &given)
             }
-            0 => frame_of::<ProduceRequest>(correlation_id, version, &all_taken(version, request.into())),
-            other => panic!("a request that no producer sends: {other}"),
+            0 => match all_taken(version, request.into()) {
+                Ok(taken) => frame_of::<ProduceRequest>(correlation_id, version, &taken),
+                Err(why) => return absurd.lock().unwrap().push(why),
+            },
+            other => return absurd.lock().unwrap().push(format!("a request of kind {other}")),
         };
         tokio::time::sleep(Duration::from_millis(1)).await;
         let bytes = if random.random_bool(honesty) { prefixed(&honest) } else { spoilt(&honest, &mut random) };
@@ -78,14 +83,15 @@ async fn serve(mut stream: DuplexStream, mut random: ChaCha8Rng, honesty: f64, p
 }
 
 /// The answer that everything in a Produce request is in the log.
-fn all_taken(version: i16, mut request: Bytes) -> ProduceResponse {
-    RequestHeader::decode(&mut request, ProduceRequest::header_version(version)).unwrap();
-    let request = ProduceRequest::decode(&mut request, version).unwrap();
+fn all_taken(version: i16, mut request: Bytes) -> Result<ProduceResponse, String> {
+    let unreadable = |error| format!("a Produce request that cannot be read: {error}");
+    RequestHeader::decode(&mut request, ProduceRequest::header_version(version)).map_err(unreadable)?;
+    let request = ProduceRequest::decode(&mut request, version).map_err(unreadable)?;
     let topics = request.topic_data.into_iter().map(|topic| {
         let partitions = topic.partition_data.iter().map(|partition| PartitionProduceResponse::default().with_index(partition.index));
         TopicProduceResponse::default().with_name(topic.name).with_topic_id(topic.topic_id).with_partition_responses(partitions.collect())
     });
-    ProduceResponse::default().with_responses(topics.collect())
+    Ok(ProduceResponse::default().with_responses(topics.collect()))
 }
 
 /// What a hostile broker sends instead.
@@ -139,7 +145,8 @@ async fn live_among_enemies(seed: u64, honesty: f64) -> (usize, usize) {
     let clock = Clock::real();
     // Topics by their names, and by their ids.
     let produce_max = if seed.is_multiple_of(2) { 12 } else { 13 };
-    let connector = HostileConnector { random, honesty, produce_max };
+    let absurd = Arc::new(Mutex::new(Vec::new()));
+    let connector = HostileConnector { random, honesty, produce_max, absurd: Arc::clone(&absurd) };
     let producer = Producer::start_with(connector, config, bootstrap, "victim", clock.clone(), seed, observer);
     let topic = TopicName::from("orders");
     let mut taken = Vec::new();
@@ -154,6 +161,7 @@ async fn live_among_enemies(seed: u64, honesty: f64) -> (usize, usize) {
     let closing = clock.now();
     producer.close(Duration::from_secs(3)).await;
     assert!(clock.now().since(closing) <= Duration::from_millis(3_001), "seed {seed}: a close of {:?}", clock.now().since(closing));
+    assert_eq!(*absurd.lock().unwrap(), Vec::<String>::new(), "seed {seed}");
     let mut told = outcomes.0.lock().unwrap().clone();
     told.sort_unstable();
     let marks: Vec<u64> = told.iter().map(|(mark, _)| *mark).collect();
