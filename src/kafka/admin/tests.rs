@@ -129,6 +129,10 @@ async fn a_topic_that_an_answer_leaves_out_is_asked_for_again() {
     state.lock().unwrap().leaves_out = true;
     admin(&[&broker]).create_topics(&[topic("a", 1), topic("b", 1)]).await.unwrap();
     assert_eq!(asked(&state.lock().unwrap(), ApiKey::CreateTopics).len(), 2);
+    // The first is refused for a while, and of the second, which was made, nothing is said.
+    state.lock().unwrap().leaves_out = true;
+    state.lock().unwrap().refusals.extend([41, 0]);
+    admin(&[&broker]).create_topics(&[topic("c", 1), topic("d", 1)]).await.unwrap();
 }
 
 #[tokio::test]

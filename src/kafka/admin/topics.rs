@@ -56,10 +56,10 @@ trait Change: Sync {
     type Asked: Request + Sync;
     /// "It is so already."
     const ALREADY: ErrorCode;
-    /// The topic.
     /// Kafka's name of the request.
     const ASKED: &'static str;
 
+    /// The topic.
     fn topic(&self) -> &TopicName;
     /// One request for several.
     fn request(changes: &[&Self], timeout_ms: i32) -> Self::Asked;
@@ -116,15 +116,13 @@ impl Admin {
                 Ok(response) => {
                     self.prefer(index);
                     let passing = settle(C::results(response), &mut pending, sent_before, &mut refused);
-                    sent_before |= passing.iter().any(|failure| failure.code == ErrorCode::REQUEST_TIMED_OUT);
+                    // What the answer says nothing of may be done, too.
+                    let is_left_out = pending.len() > passing.len();
+                    sent_before |= is_left_out || passing.iter().any(|failure| failure.code == ErrorCode::REQUEST_TIMED_OUT);
                     match (pending.is_empty(), passing.is_empty()) {
                         (true, _) => break,
                         (false, false) => Failure::Again(AdminError::Topics { failed: passing }),
-                        (false, true) => {
-                            // The answer says nothing of them: they may be done.
-                            sent_before = true;
-                            Failure::Again(AdminError::Incomplete { asked: C::ASKED, missing: "topic" })
-                        }
+                        (false, true) => Failure::Again(AdminError::Incomplete { asked: C::ASKED, missing: "topic" }),
                     }
                 }
                 Err(error) => {
