@@ -58,10 +58,16 @@ final class Group {
 
     /** Moves the end to {@code micros}, if that is earlier, but not into the past: what was sent by now was due. */
     synchronized void stopAt(long micros) {
-        if (micros < end) {
-            end = Math.min(end, Math.max(micros, time.nowMicros() + SOON_MICROS));
-            wakeSenders();
+        long before = end;
+        if (micros >= before) {
+            return;
         }
+        // Senders read the end without the lock. If the present has passed it by the time that it is written, one of them may have sent what
+        // is due behind it meanwhile.
+        do {
+            end = Math.min(before, Math.max(micros, time.nowMicros() + SOON_MICROS));
+        } while (end < before && time.nowMicros() >= end);
+        wakeSenders();
     }
 
     /** The present moment, and the end as it was set by then: one that is set later lies after it. */
