@@ -79,7 +79,7 @@ FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage
 .PHONY: fuzz
 fuzz: c-toolchain ## whatever finds new paths through the wire's decoders, for FUZZ_SECONDS
 	RUSTFLAGS='$(FUZZ_FLAGS)' cargo run --release $(LOCKED) --manifest-path fuzz/Cargo.toml --target-dir $(TARGET)/fuzz \
-	  --target $(shell rustc -vV | sed -n 's/^host: //p') --bin wire -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -malloc_limit_mb=256
+	  --target $$(rustc -vV | sed -n 's/^host: //p') --bin wire -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -malloc_limit_mb=256
 
 .PHONY: lint
 lint: c-toolchain ## format, clippy, documentation, shell scripts

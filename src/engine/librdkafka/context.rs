@@ -1,7 +1,8 @@
 //! What one client tells while it is polled: outcomes, statistics, its log.
 //!
 //! An event of outcomes is a batch that was answered, but the crate tells it record by record; here it is put together again, so that the
-//! recorder is called about once per batch. All records of one event have the time at which its first was told.
+//! recorder is called about once per batch. All records of one event, or of each part of a large one, have the time at which the first of them
+//! was told.
 //!
 //! Partition counts come from the log, at the time of the change; but the log does not tell a topic's first one, which is in the statistics.
 

@@ -24,9 +24,9 @@ pub(super) fn failure(code: Code) -> Failure {
 /// The client took no such record, or a broker takes none of its kind, at no attempt: each refusal is older than any append.
 ///
 /// Not so `PurgeQueue`, `UnknownTopic` and `UnknownPartition`: a record that waits to be sent again is in the queue too. Nor what depends on the
-/// moment (leaders, replicas in sync, storage): an attempt before may have been cut off after its append, and with `acks=all` a broker that
-/// has appended and then loses the partition answers `NotLeaderForPartition`, `UnknownTopicOrPartition` or `KafkaStorageError` as well
-/// (`DelayedProduce`, `ReplicaManager`).
+/// moment (leaders, replicas in sync, storage): an attempt before may have been cut off after its append; with `acks=all` a broker that has
+/// appended and then loses the partition answers `NotLeaderForPartition` or `UnknownTopicOrPartition` as well (`DelayedProduce`,
+/// `ReplicaManager`); and a disk may fail while what is written is flushed (`KafkaStorageError`).
 fn certainly_not_written(code: Code) -> bool {
     matches!(
         code,

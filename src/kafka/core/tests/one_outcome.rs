@@ -1,8 +1,9 @@
 //! A producer against a broker that keeps sequence numbers, while everything that may go wrong does: what is told of each record is true.
 //!
 //! The log is one for all brokers, as after clean elections. Answers are lost, requests are lost, batches are refused for a while, leaders move
-//! with requests on the wire, batches are split, records are refused for good or expire. Then, for any order of these: every record has one outcome; what is ok is in the log once; what
-//! failed is not in it; nothing is in it twice; and each partition has its records in the order of their sends.
+//! with requests on the wire, batches are split, records are refused for good or expire. Then, for any order of these: every record has one
+//! outcome; what is ok is in the log once; what failed is not in it; nothing is in it twice; and each partition has its records in the order of
+//! their sends.
 
 use std::collections::BTreeMap;
 
