@@ -18,13 +18,13 @@ const MEASURED: [&str; 6] = ["src", "clients", "images", "plans", "Cargo.toml", 
 /// # Errors
 /// The program cannot be read, or is older than one of its sources.
 pub(crate) fn name(program: &Path) -> anyhow::Result<String> {
-    let bytes = fs::read(program).with_context(|| format!("cannot read {}: cargo build --release makes it", program.display()))?;
-    if let Some(newer) = newer_source(modified_at(program)?) {
+    let made_at = modified_at(program).with_context(|| format!("cannot read {}: cargo build --release makes it", program.display()))?;
+    if let Some(newer) = newer_source(made_at) {
         bail!("{} is older than {}: cargo build --release makes it anew", program.display(), newer.display());
     }
     let (kind, digest) = match contents() {
         Some(contents) => ("sources", Sha256::digest(contents)),
-        None => ("program", Sha256::digest(bytes)),
+        None => ("program", Sha256::digest(fs::read(program)?)),
     };
     let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{} ({kind} {digest})", env!("CARGO_PKG_VERSION")))
