@@ -13,8 +13,8 @@ use bollard::container::{AttachContainerResults, LogOutput};
 use bollard::errors::Error;
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
-    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptionsBuilder,
-    StartContainerOptions, WaitContainerOptionsBuilder,
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions, StartContainerOptions,
+    WaitContainerOptionsBuilder,
 };
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -24,7 +24,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::daemon::{Daemon, bounded, could_not, status_of};
 use super::owner::{Liveness, Owner};
-use super::{ClusterError, RunId, labels};
+use super::{ClusterError, RunId, labels, remove};
 
 /// Bound on removing one.
 const REMOVE_WITHIN: Duration = Duration::from_secs(10);
@@ -137,16 +137,9 @@ impl GuestHost {
     }
 
     async fn remove(&self, name: &str, by_force: bool) -> Result<(), ClusterError> {
-        let options = RemoveContainerOptionsBuilder::new().force(by_force).v(true).build();
-        let removed = async {
-            match self.daemon.client().remove_container(name, Some(options)).await {
-                Err(error) if !matches!(status_of(&error), Some(404 | 409)) => {
-                    Err(could_not(format!("remove the container {name}"))(error))
-                }
-                _ => Ok(()),
-            }
-        };
-        bounded(REMOVE_WITHIN, &format!("remove the container {name}"), removed).await
+        let doing = format!("remove the container {name}");
+        let removed = async { remove::container(&self.daemon, name, by_force).await.map(|_| ()).map_err(could_not(doing.clone())) };
+        bounded(REMOVE_WITHIN, &doing, removed).await
     }
 
     /// Waits for the end that is still to come: once a container has ended, it is soon gone and cannot be asked.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bollard::errors::Error;
 use bollard::query_parameters::{RemoveContainerOptionsBuilder, RemoveVolumeOptions};
 use futures_util::future::join_all;
 
@@ -76,21 +77,26 @@ async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32) -> Result<R
 }
 
 async fn remove_containers(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
-    let remove = async |id: &str| {
-        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        daemon.client().remove_container(id, Some(options)).await
-    };
-    let outcomes = join_all(left.containers.iter().map(|container| remove(&container.id))).await;
+    let outcomes = join_all(left.containers.iter().map(|one| container(daemon, &one.id, true))).await;
     let mut removed = 0;
     for (container, outcome) in left.containers.iter().zip(outcomes) {
-        match outcome {
-            Ok(()) => removed += 1,
-            // Gone already, or being removed by somebody else.
-            Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
-            Err(error) => return Err(could_not(format!("remove the container {}", container.name))(error)),
-        }
+        removed += usize::from(outcome.map_err(could_not(format!("remove the container {}", container.name)))?);
     }
     Ok(removed)
+}
+
+/// Removes a container with its anonymous volumes. Returns whether this call did it: not if it is gone, somebody else removes it, or, without
+/// force, it runs.
+///
+/// # Errors
+/// Any other answer of the engine.
+pub(super) async fn container(daemon: &Daemon, id_or_name: &str, by_force: bool) -> Result<bool, Error> {
+    let options = RemoveContainerOptionsBuilder::new().force(by_force).v(true).build();
+    match daemon.client().remove_container(id_or_name, Some(options)).await {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(status_of(&error), Some(404 | 409)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 async fn remove_networks(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
@@ -184,5 +190,24 @@ impl Drop for Leash {
     fn drop(&mut self) {
         // Nobody is left to tell; the labels stay, and the janitor finds them.
         let _ = self.0.fire();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::fake::FakeEngine;
+
+    #[tokio::test]
+    async fn a_container_that_cannot_be_removed_any_more_is_no_error_and_all_else_is() {
+        let engine = FakeEngine::start(|path| {
+            let status =
+                ["204 No Content", "409 Conflict", "500 Internal Server Error"].into_iter().find(|status| path.contains(&status[..3]))?;
+            Some((status, r#"{"message":"so it is"}"#.to_owned()))
+        });
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        for (name, expected) in [("of-204", Some(true)), ("of-409", Some(false)), ("of-404", Some(false)), ("of-500", None)] {
+            assert_eq!(container(&daemon, name, true).await.ok(), expected, "{name}");
+        }
     }
 }
