@@ -146,17 +146,20 @@ fn settle<C: Change>(
 ) -> Vec<TopicFailure> {
     let mut passing = Vec::new();
     for (name, code, message) in results {
-        pending.retain(|change| change.topic().as_str() != name.as_str() || ErrorCode::from_wire(code).is_some_and(is_passing));
         let failure = ErrorCode::from_wire(code).filter(|code| !(sent_before && *code == C::ALREADY)).map(|code| TopicFailure {
             topic: TopicName::from(name.as_str()),
             code,
             message: message.map(|text| text.to_string()),
         });
         match failure {
-            Some(failure) if is_passing(failure.code) => passing.push(failure),
+            Some(failure) if is_passing(failure.code) => {
+                passing.push(failure);
+                continue;
+            }
             Some(failure) => refused.push(failure),
             None => {}
         }
+        pending.retain(|change| change.topic().as_str() != name.as_str());
     }
     passing
 }
