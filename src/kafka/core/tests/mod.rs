@@ -3,6 +3,7 @@
 mod any_order;
 mod lab;
 mod leader_hints;
+mod machine;
 mod metadata_rules;
 mod one_outcome;
 mod partition_choice;

@@ -2,55 +2,12 @@
 
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
-use super::lab::{START, answer, config, ms, partition, topic, topic_answer, topic_error};
-use crate::clock::Moment;
-use crate::ids::{HostPort, UpdateVersion};
-use crate::kafka::core::metadata::{Accepted, MetadataMachine, UpdateRequest};
+use super::lab::{START, answer, ms, partition, topic, topic_answer, topic_error};
+use super::machine::{Machine, orders};
+use crate::ids::UpdateVersion;
+use crate::kafka::core::metadata::Accepted;
 use crate::kafka::event::UpdateReason;
-use crate::kafka::wire::messages::{MetadataAnswer, TopicAnswer};
-
-struct Machine {
-    machine: MetadataMachine,
-    random: ChaCha8Rng,
-    now: Moment,
-}
-
-impl Machine {
-    fn new(properties: &[(&str, &str)]) -> Self {
-        let bootstrap = vec![HostPort::new("127.0.0.1", 9001)];
-        Self { machine: MetadataMachine::new(&config(properties), bootstrap), random: ChaCha8Rng::seed_from_u64(5), now: START }
-    }
-
-    /// A machine that has had its first answer and knows `orders` in two partitions.
-    fn settled(properties: &[(&str, &str)]) -> Self {
-        let mut lab = Self::new(properties);
-        lab.machine.add_topic(&topic("orders"), lab.now);
-        lab.exchange(orders(5));
-        lab
-    }
-
-    fn accept(&mut self, request: &UpdateRequest, answer: MetadataAnswer) -> Accepted {
-        self.machine.accept(request, answer, self.now, true, &mut self.random)
-    }
-
-    fn exchange(&mut self, topics: Vec<TopicAnswer>) -> UpdateRequest {
-        let request = self.machine.next_request(self.now);
-        self.accept(&request, answer(2, topics));
-        request
-    }
-
-    fn waits(&mut self) -> (Duration, Duration) {
-        let waits: Vec<_> = (0..2_000).map(|_| self.machine.time_to_next_update(self.now, &mut self.random)).collect();
-        (*waits.iter().min().unwrap(), *waits.iter().max().unwrap())
-    }
-}
-
-fn orders(epoch: i32) -> Vec<TopicAnswer> {
-    vec![topic_answer("orders", 7, vec![partition(0, 1, epoch), partition(1, 2, epoch)])]
-}
+use crate::kafka::wire::messages::MetadataAnswer;
 
 #[test]
 fn a_fresh_client_has_version_one_and_asks_for_brokers_only_at_once() {
@@ -68,7 +25,7 @@ fn a_full_update_asked_for_while_one_is_in_flight_is_lost() {
     lab.machine.request_update(UpdateReason::Disconnect);
     let request = lab.machine.next_request(lab.now);
     lab.machine.request_update(UpdateReason::NoLeader);
-    lab.accept(&request, answer(2, orders(5)));
+    lab.accept(&request, answer(2, vec![orders(7, 2, 5)]));
     lab.now = lab.now + Duration::from_secs(2);
     assert!(lab.waits().0 > Duration::from_secs(290), "only the age is left");
 }
@@ -123,13 +80,11 @@ fn polling_for_a_missing_topic_backs_off_and_news_end_that() {
     for (round, (least_ms, most_ms)) in [(0, (80, 119)), (1, (160, 239)), (2, (320, 479)), (3, (640, 959)), (4, (800, 1000))] {
         lab.now = lab.now + Duration::from_secs(1);
         lab.machine.request_update(UpdateReason::NewTopic);
-        let mut topics = orders(5);
-        topics.push(topic_error("typo", 3));
-        lab.exchange(topics);
+        lab.exchange(vec![orders(7, 2, 5), topic_error("typo", 3)]);
         let (least, most) = lab.waits();
         assert!(least >= ms(least_ms) && most <= ms(most_ms), "{round}: {least:?} {most:?}");
     }
-    lab.exchange(orders(6));
+    lab.exchange(vec![orders(7, 2, 6)]);
     let (least, most) = (lab.machine.request_update(UpdateReason::NewTopic), lab.waits().1);
     assert!(most <= ms(119), "a higher epoch is progress: {least:?} {most:?}");
 }
@@ -140,13 +95,13 @@ fn a_topic_is_forgotten_only_while_an_answer_is_processed_and_only_at_its_exact_
         let mut lab = Machine::settled(&[("metadata.max.idle.ms", "5000")]);
         lab.now = START + ms(idle_ms);
         lab.machine.request_update(UpdateReason::Disconnect);
-        lab.exchange(orders(5));
+        lab.exchange(vec![orders(7, 2, 5)]);
         assert_eq!(lab.machine.snapshot().topic(&topic("orders")).is_some(), kept, "after {idle_ms} ms");
     }
     let mut lab = Machine::new(&[("metadata.max.idle.ms", "5000")]);
     lab.machine.add_topic(&topic("orders"), lab.now);
     lab.now = START + ms(60_000);
-    lab.exchange(orders(5));
+    lab.exchange(vec![orders(7, 2, 5)]);
     assert!(lab.machine.snapshot().topic(&topic("orders")).is_some(), "never before its first answer");
 }
 

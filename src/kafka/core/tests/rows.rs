@@ -10,12 +10,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::lab::{Lab, START, answer, config, ms, partition, topic, topic_answer, topic_error};
-use crate::clock::Moment;
+use super::machine::{Machine, orders};
 use crate::ids::{BrokerId, HostPort};
 use crate::kafka::core::connections::Connections;
-use crate::kafka::core::metadata::MetadataMachine;
 use crate::kafka::event::{ClientEvent, UpdateReason};
-use crate::kafka::wire::messages::TopicAnswer;
 use crate::kafka::wire::versions::BrokerVersions;
 
 /// Row, its rule, the tests.
@@ -153,40 +151,6 @@ fn tests_in(source: &str) -> Vec<String> {
     let lines = || source.lines().map(str::trim_start);
     let pairs = lines().zip(lines().skip(1)).filter(|(mark, _)| mark.starts_with("#[test]") || mark.starts_with("#[tokio::test"));
     pairs.filter_map(|(_, line)| Some(line.trim_start_matches("async ").strip_prefix("fn ")?.split_once('(')?.0.to_owned())).collect()
-}
-
-/// A machine that has had its first answer.
-struct Machine {
-    machine: MetadataMachine,
-    random: ChaCha8Rng,
-    now: Moment,
-}
-
-impl Machine {
-    fn settled(properties: &[(&str, &str)]) -> Self {
-        let machine = MetadataMachine::new(&config(properties), vec![HostPort::new("127.0.0.1", 9001)]);
-        let mut lab = Self { machine, random: ChaCha8Rng::seed_from_u64(8), now: START };
-        lab.machine.add_topic(&topic("orders"), lab.now);
-        lab.hear(vec![orders(7, 2, 5)]);
-        lab
-    }
-
-    /// A full request and its answer.
-    fn hear(&mut self, topics: Vec<TopicAnswer>) {
-        self.machine.request_update(UpdateReason::Disconnect);
-        let request = self.machine.next_request(self.now);
-        self.machine.accept(&request, answer(2, topics), self.now, true, &mut self.random);
-    }
-
-    /// Least and greatest wait, in ms, over so many draws that the ends are met.
-    fn waits_ms(&mut self) -> (u128, u128) {
-        let draws = (0..20_000).map(|_| self.machine.time_to_next_update(self.now, &mut self.random).as_millis());
-        draws.fold((u128::MAX, 0), |(least, most), wait| (least.min(wait), most.max(wait)))
-    }
-}
-
-fn orders(id: u128, partitions: i32, epoch: i32) -> TopicAnswer {
-    topic_answer("orders", id, (0..partitions).map(|index| partition(index, 1, epoch)).collect())
 }
 
 #[test]
