@@ -209,9 +209,9 @@ impl Run<'_> {
         self.screen.stage("making topics");
         let admin = Admin::new(cluster.bootstrap(), "chaos-admin", self.clock.clone());
         if self.request.reuse {
-            topics::delete_left_over(&admin, cluster.nodes(), plan, self.clock).await?;
+            topics::delete_left_over(&admin, cluster.nodes(), plan).await?;
         }
-        topics::create(&admin, cluster.nodes(), &plan.topics, self.clock).await
+        topics::create(&admin, cluster.nodes(), &plan.topics).await
     }
 
     /// Makes ready what groups need before the load's start is settled.

@@ -21,9 +21,9 @@ pub enum RunError {
     /// The plan's topics could not be made.
     #[error("the plan's topics could not be made: {0}")]
     Topics(#[source] AdminError),
-    /// Not every broker knew the topics in time.
-    #[error("not every broker knew the plan's topics within {} s: {problem}", within.as_secs())]
-    TopicsNotKnown {
+    /// Not every broker knew and served the topics in time, or had forgotten those that were deleted.
+    #[error("the brokers did not agree on the plan's topics within {} s: {problem}", within.as_secs())]
+    TopicsNotAgreed {
         /// The bound.
         within: Duration,
         /// What was missing last.

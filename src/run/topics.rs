@@ -1,43 +1,48 @@
 //! The plan's topics: made before the load, and known to every broker before the first record is due.
 //!
 //! "Created" is the controller's word only: a broker that has not heard yet answers "unknown topic", which would show as a fault that the
-//! plan did not ask for.
+//! plan did not ask for. And a broker shows a topic before it has made its own replicas: one whose leader refuses the first batch and then takes
+//! the second never takes the first any more, up to Kafka 4.4 (KAFKA-15591). So each leader is asked where its logs end.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
 use super::RunError;
-use crate::clock::Clock;
 use crate::cluster::Node;
-use crate::ids::{BrokerId, HostPort, TopicName};
-use crate::kafka::admin::{Admin, ClusterView, NewTopic, Placement};
+use crate::ids::{BrokerId, HostPort, PartitionIndex, TopicName, TopicPartition};
+use crate::kafka::admin::{Admin, ClusterView, End, NewTopic, Placement};
 use crate::plan::model::{Action, Plan, Replication, Step, TopicSpec};
 
-/// Longest wait until every broker knows all topics.
-const KNOWN_WITHIN: Duration = Duration::from_secs(60);
+/// Longest wait until the brokers agree.
+const AGREED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Pause between two rounds of questions.
 const ROUND: Duration = Duration::from_millis(100);
 
-/// Makes the plan's topics and waits until every broker knows them with leaders and full ISRs.
+/// Makes the plan's topics and waits until every broker knows them with leaders and full ISRs, and the leaders serve them.
 ///
 /// # Errors
 /// Kafka refused a topic, or the brokers did not agree in time.
-pub(super) async fn create(admin: &Admin, nodes: &[Node], topics: &[TopicSpec], clock: &Clock) -> Result<(), RunError> {
+pub(super) async fn create(admin: &Admin, nodes: &[Node], topics: &[TopicSpec]) -> Result<(), RunError> {
     if topics.is_empty() {
         return Ok(());
     }
     let new: Vec<NewTopic> = topics.iter().map(new_topic).collect();
     admin.create_topics(&new).await.map_err(RunError::Topics)?;
-    until(admin, nodes, clock, |view| missing(topics, view)).await
+    let listeners = listeners(nodes);
+    until_none(async || match in_views(admin, &listeners, |view| missing(topics, view)).await {
+        None => unserved(admin, &listeners, topics).await,
+        missing => missing,
+    })
+    .await
 }
 
 /// Deletes what an earlier run on a kept cluster left under the names that this plan will use.
 ///
 /// # Errors
 /// A topic could not be deleted, or a broker still shows it.
-pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan, clock: &Clock) -> Result<(), RunError> {
+pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan) -> Result<(), RunError> {
     let mut names: Vec<TopicName> = plan.topics.iter().map(|topic| topic.name.clone()).collect();
     names.extend(created_by(&plan.steps));
     let view = admin.metadata(None).await.map_err(RunError::Topics)?;
@@ -46,11 +51,12 @@ pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan,
         return Ok(());
     }
     admin.delete_topics(&names).await.map_err(RunError::Topics)?;
-    until(admin, nodes, clock, |view| {
+    let left = |view: &ClusterView| {
         let left = names.iter().find(|name| view.topic(name).is_some_and(|topic| topic.error.is_none()))?;
         Some(format!("{left} is still there"))
-    })
-    .await
+    };
+    let listeners = listeners(nodes);
+    until_none(async || in_views(admin, &listeners, left).await).await
 }
 
 fn created_by(steps: &[Step]) -> Vec<TopicName> {
@@ -72,23 +78,32 @@ fn new_topic(spec: &TopicSpec) -> NewTopic {
     NewTopic { name: spec.name.clone(), placement, config: spec.config.clone() }
 }
 
-/// Asks every broker, each apart, until none misses anything.
-async fn until(admin: &Admin, nodes: &[Node], clock: &Clock, missing: impl Fn(&ClusterView) -> Option<String>) -> Result<(), RunError> {
-    let listeners: Vec<(BrokerId, &HostPort)> =
-        nodes.iter().filter_map(|node| node.client_listener.as_ref().map(|listener| (node.id, listener))).collect();
-    let give_up_at = clock.now() + KNOWN_WITHIN;
-    loop {
-        let answers = join_all(listeners.iter().map(|(_, listener)| admin.metadata_of(listener, None))).await;
-        let problem = listeners.iter().zip(answers).find_map(|((broker, _), answer)| match answer {
-            Ok(view) => missing(&view).map(|what| format!("broker {broker}: {what}")),
-            Err(error) => Some(format!("broker {broker}: {error}")),
-        });
-        let Some(problem) = problem else { return Ok(()) };
-        if clock.now() >= give_up_at {
-            return Err(RunError::TopicsNotKnown { within: KNOWN_WITHIN, problem });
+fn listeners(nodes: &[Node]) -> Vec<(BrokerId, &HostPort)> {
+    nodes.iter().filter_map(|node| node.client_listener.as_ref().map(|listener| (node.id, listener))).collect()
+}
+
+/// Looks until there is no problem.
+async fn until_none(problem: impl AsyncFn() -> Option<String>) -> Result<(), RunError> {
+    let mut last = "no broker has answered".to_owned();
+    let looks = async {
+        while let Some(problem) = problem().await {
+            last = problem;
+            tokio::time::sleep(ROUND).await;
         }
-        tokio::time::sleep(ROUND).await;
+    };
+    match tokio::time::timeout(AGREED_WITHIN, looks).await {
+        Ok(()) => Ok(()),
+        Err(_) => Err(RunError::TopicsNotAgreed { within: AGREED_WITHIN, problem: last }),
     }
+}
+
+/// Asks every broker for its view, each apart; the first problem.
+async fn in_views(admin: &Admin, listeners: &[(BrokerId, &HostPort)], problem: impl Fn(&ClusterView) -> Option<String>) -> Option<String> {
+    let answers = join_all(listeners.iter().map(|(_, listener)| admin.metadata_of(listener, None))).await;
+    listeners.iter().zip(answers).find_map(|((broker, _), answer)| match answer {
+        Ok(view) => problem(&view).map(|what| format!("broker {broker}: {what}")),
+        Err(error) => Some(format!("broker {broker}: {error}")),
+    })
 }
 
 /// What one broker's view lacks of the topics, in words.
@@ -103,12 +118,28 @@ fn missing(topics: &[TopicSpec], view: &ClusterView) -> Option<String> {
     })
 }
 
+/// The first partition that no broker serves as its leader, in words.
+async fn unserved(admin: &Admin, listeners: &[(BrokerId, &HostPort)], topics: &[TopicSpec]) -> Option<String> {
+    let partitions = topics.iter().flat_map(|spec| {
+        (0..spec.partitions).map(|index| TopicPartition { topic: spec.name.clone(), partition: PartitionIndex(index.cast_signed()) })
+    });
+    let asked: Vec<_> = partitions.map(|partition| (partition, None)).collect();
+    let answers = join_all(listeners.iter().map(|(_, listener)| admin.ends_of(listener, End::HighWatermark, &asked))).await;
+    // What a broker without an answer leads is missing in the others' answers.
+    let served: Vec<_> = answers.into_iter().flatten().collect();
+    let unserved = asked.iter().find(|(partition, _)| !served.iter().any(|ends| ends.contains_key(partition)));
+    unserved.map(|(partition, _)| format!("{partition} has no leader that serves it"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::clock::Clock;
     use crate::ids::{LeaderEpoch, PartitionIndex};
+    use crate::kafka::admin::fake::{FakeBroker, shared};
     use crate::kafka::admin::{PartitionView, TopicView};
 
     fn spec(partitions: u32) -> TopicSpec {
@@ -143,6 +174,24 @@ mod tests {
         for (view, expected) in rows {
             assert_eq!(missing(&[spec(2)], &view).as_deref(), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_topic_is_made_when_its_leaders_serve_it() {
+        let state = shared(1);
+        let broker = FakeBroker::start(1, 0, &state).await;
+        let listener = Some(broker.host_port());
+        let node = Node { id: BrokerId(1), is_broker: true, is_controller: true, client_listener: listener, controller_listener: None };
+        let serving = Arc::clone(&state);
+        tokio::spawn(async move {
+            for index in 0..2 {
+                tokio::time::sleep(Duration::from_millis(150)).await;
+                serving.lock().unwrap().ends.insert(("orders".into(), index), (0, 0));
+            }
+        });
+        let admin = Admin::new(vec![broker.host_port()], "test", Clock::real());
+        create(&admin, &[node], &[spec(2)]).await.unwrap();
+        assert_eq!(state.lock().unwrap().ends.len(), 2, "not before");
     }
 
     #[test]
