@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::judge::{Comparison, Counts, FAR_MAX, PAIRS_MIN, Said, Verdict};
+use crate::judge::{Comparison, Counts, FAR_MAX, PAIRS_MIN, Said, Subject, Verdict};
 use crate::rows::{Cell, Metric, RunRow, Store};
 use crate::stats::Spread;
 use crate::variant::{CLIENTS, CONTROL, OURS, REFERENCE};
 
-/// A remark by a person: why something differs. From `notes.csv`, shown where plan and metric fit; an empty cell fits all.
+/// A remark by a person: why something differs. From `notes.csv`, shown where something of this plan and metric is outside; one without a metric, of
+/// the plan as a whole, stands in the overview.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Note {
     plan: String,
@@ -168,7 +169,7 @@ impl Found<'_> {
                 let cell = if used == 0 { "unknown".to_owned() } else { self.column(plan, kafka, metrics) };
                 let _ = write!(page, " {cell} |");
             }
-            let _ = writeln!(page, " {} | {} |", self.agreement(plan, kafka), self.notes_of(plan));
+            let _ = writeln!(page, " {} | {} |", self.agreement(plan, kafka), self.notes_of(plan, kafka));
         }
         page
     }
@@ -203,9 +204,14 @@ impl Found<'_> {
         }
     }
 
-    fn notes_of(&self, plan: &str) -> String {
-        let here = self.notes.iter().filter(|note| note.plan == plan);
-        here.map(|note| note.note.as_str()).collect::<Vec<_>>().join(" ")
+    /// What is to be said of a plan as a whole, and why something is outside there.
+    fn notes_of(&self, plan: &str, kafka: &str) -> String {
+        let is_outside_there = |metric| {
+            let there = |subject: &Subject| (subject.plan.as_str(), subject.kafka.as_str(), subject.metric) == (plan, kafka, metric);
+            self.comparisons.iter().any(|comparison| there(&comparison.subject) && is_outside(comparison.verdict))
+        };
+        let says = |note: &&Note| note.plan == plan && note.metric.is_none_or(is_outside_there);
+        joined(self.notes.iter().filter(says))
     }
 
     fn outside(&self) -> String {
@@ -240,8 +246,8 @@ impl Found<'_> {
 
     fn why(&self, comparison: &Comparison) -> String {
         let subject = &comparison.subject;
-        let fits = |note: &&Note| (note.plan.is_empty() || note.plan == subject.plan) && note.metric == Some(subject.metric);
-        self.notes.iter().filter(fits).map(|note| note.note.as_str()).collect::<Vec<_>>().join(" ")
+        let fits = |note: &&Note| note.plan == subject.plan && note.metric == Some(subject.metric);
+        joined(self.notes.iter().filter(fits))
     }
 
     fn clients_table(&self, wanted: impl Fn(&Comparison) -> bool) -> String {
@@ -378,6 +384,17 @@ fn what(comparison: &Comparison) -> String {
 
 fn is_ever_above_zero(comparison: &Comparison) -> bool {
     comparison.clients.values().any(|range| range.max > 0.0)
+}
+
+/// Remarks as one text. One cause often shows in several metrics: it is told once.
+fn joined<'a>(notes: impl Iterator<Item = &'a Note>) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for note in notes {
+        if !texts.contains(&note.note.as_str()) {
+            texts.push(&note.note);
+        }
+    }
+    texts.join(" ")
 }
 
 fn is_outside(verdict: Verdict) -> bool {

@@ -32,7 +32,14 @@ growth,4.3.0,2,java,quick,metadata-requests,,9 9
 growth,4.3.0,2,java-b,quick,metadata-requests,,9 9
 ";
 
-const NOTES: &str = "plan,metric,note\ngrowth,first-use-after-refresh,Because.\n";
+/// Of the plan as a whole; of what is outside, twice; of what is within.
+const NOTES: &str = "\
+plan,metric,note
+growth,,So it is.
+growth,first-use-after-refresh,Because.
+growth,metadata-requests,No reason.
+growth,first-use-after-refresh,Because.
+";
 
 /// The tables as files in a folder, as a committed measurement has them.
 fn store() -> Store {
