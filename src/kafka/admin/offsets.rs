@@ -1,4 +1,4 @@
-//! Where partitions end, by the word of the broker that leads them.
+//! Where partitions end, by the word of a broker that has them.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,14 @@ const ANY_EPOCH: i32 = -1;
 /// Which end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// First offset that consumers cannot read yet.
+    /// First offset that consumers cannot read yet. Only the leader tells.
     HighWatermark,
-    /// First offset that does not exist yet.
+    /// First offset that does not exist yet, in that broker's own log: followers tell theirs too, if they are in the epoch that is asked for, or none is
+    /// (Kafka: `Partition.getLocalLog`).
     LogEnd,
 }
 
-/// A partition to ask about, and the epoch that its leader is to be in; a broker in another one gives no offset.
+/// A partition to ask about, and the epoch that the broker is to be in; one in another gives no offset.
 pub type InEpoch = (TopicPartition, Option<LeaderEpoch>);
 
 impl Admin {
