@@ -4,18 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
+use serde::de::{Deserializer, Error as _};
 
-use crate::judge::{Comparison, Counts, FAR_MAX, PAIRS_MIN, Said, Subject, Verdict};
+use crate::judge::{Comparison, Counts, FAR_MAX, PAIRS_MIN, Said, Verdict};
 use crate::rows::{Cell, Metric, RunRow, Store};
 use crate::stats::Spread;
 use crate::variant::{CLIENTS, CONTROL, OURS, REFERENCE};
 
-/// A remark by a person: why something differs. From `notes.csv`, shown where something of this plan and metric is outside; one without a metric, of
-/// the plan as a whole, stands in the overview.
+/// A remark by a person: why something differs. From `notes.csv`, shown where something of this plan and one of these metrics is outside; one without
+/// metrics, of the plan as a whole, stands in the overview.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Note {
     plan: String,
-    metric: Option<Metric>,
+    #[serde(deserialize_with = "metrics_of_a_cell")]
+    metrics: Vec<Metric>,
     note: String,
 }
 
@@ -174,13 +177,16 @@ impl Found<'_> {
         page
     }
 
-    fn column(&self, plan: &str, kafka: &str, metrics: &[Metric]) -> String {
-        let here = self.comparisons.iter().filter(|comparison| {
+    fn comparisons_of(&self, plan: &str, kafka: &str, metrics: &[Metric]) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(move |comparison| {
             let subject = &comparison.subject;
             subject.plan == plan && subject.kafka == kafka && metrics.contains(&subject.metric)
-        });
+        })
+    }
+
+    fn column(&self, plan: &str, kafka: &str, metrics: &[Metric]) -> String {
         let (mut all, mut outside, mut unknown) = (0, 0, 0);
-        for comparison in here {
+        for comparison in self.comparisons_of(plan, kafka, metrics) {
             all += 1;
             outside += u32::from(is_outside(comparison.verdict));
             unknown += u32::from(comparison.verdict == Verdict::Unknown);
@@ -206,12 +212,9 @@ impl Found<'_> {
 
     /// What is to be said of a plan as a whole, and why something is outside there.
     fn notes_of(&self, plan: &str, kafka: &str) -> String {
-        let is_outside_there = |metric| {
-            let there = |subject: &Subject| (subject.plan.as_str(), subject.kafka.as_str(), subject.metric) == (plan, kafka, metric);
-            self.comparisons.iter().any(|comparison| there(&comparison.subject) && is_outside(comparison.verdict))
-        };
-        let says = |note: &&Note| note.plan == plan && note.metric.is_none_or(is_outside_there);
-        joined(self.notes.iter().filter(says))
+        let explains = |note: &Note| self.comparisons_of(plan, kafka, &note.metrics).any(|comparison| is_outside(comparison.verdict));
+        let here = self.notes.iter().filter(|note| note.plan == plan && (note.metrics.is_empty() || explains(note)));
+        here.map(|note| note.note.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     fn outside(&self) -> String {
@@ -246,8 +249,8 @@ impl Found<'_> {
 
     fn why(&self, comparison: &Comparison) -> String {
         let subject = &comparison.subject;
-        let fits = |note: &&Note| note.plan == subject.plan && note.metric == Some(subject.metric);
-        joined(self.notes.iter().filter(fits))
+        let fits = |note: &&Note| note.plan == subject.plan && note.metrics.contains(&subject.metric);
+        self.notes.iter().filter(fits).map(|note| note.note.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     fn clients_table(&self, wanted: impl Fn(&Comparison) -> bool) -> String {
@@ -386,15 +389,10 @@ fn is_ever_above_zero(comparison: &Comparison) -> bool {
     comparison.clients.values().any(|range| range.max > 0.0)
 }
 
-/// Remarks as one text. One cause often shows in several metrics: it is told once.
-fn joined<'a>(notes: impl Iterator<Item = &'a Note>) -> String {
-    let mut texts: Vec<&str> = Vec::new();
-    for note in notes {
-        if !texts.contains(&note.note.as_str()) {
-            texts.push(&note.note);
-        }
-    }
-    texts.join(" ")
+/// Metrics with spaces between.
+fn metrics_of_a_cell<'de, D: Deserializer<'de>>(cell: D) -> Result<Vec<Metric>, D::Error> {
+    let metric = |word| Metric::deserialize(StrDeserializer::<Error>::new(word)).map_err(D::Error::custom);
+    String::deserialize(cell)?.split_whitespace().map(metric).collect()
 }
 
 fn is_outside(verdict: Verdict) -> bool {

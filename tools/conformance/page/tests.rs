@@ -32,13 +32,12 @@ growth,4.3.0,2,java,quick,metadata-requests,,9 9
 growth,4.3.0,2,java-b,quick,metadata-requests,,9 9
 ";
 
-/// Of the plan as a whole; of what is outside, twice; of what is within.
+/// Of the plan as a whole; of what is within; of what is outside, among others.
 const NOTES: &str = "\
-plan,metric,note
+plan,metrics,note
 growth,,So it is.
-growth,first-use-after-refresh,Because.
 growth,metadata-requests,No reason.
-growth,first-use-after-refresh,Because.
+growth,first-use first-use-after-refresh,Because.
 ";
 
 /// The tables as files in a folder, as a committed measurement has them.
