@@ -142,8 +142,10 @@ fn worst(
     let reads = || measured.iter().filter(|row| row.what == READS);
     for row in reads().filter(|row| row.way == OURS && is_case(row)) {
         let same = |other: &&Row| is_other(other) && other.round == row.round && other.partitions == row.partitions;
-        let pairs = reads().filter(same).filter(|_| row.has_its_swaps());
-        cases.entry((row.partitions, row.readers, row.swaps_per_second)).or_default().extend(pairs.filter_map(|other| ratio(row, other)));
+        let ratios = cases.entry((row.partitions, row.readers, row.swaps_per_second)).or_default();
+        if row.has_its_swaps() {
+            ratios.extend(reads().filter(same).filter_map(|other| ratio(row, other)));
+        }
     }
     let medians: Option<Vec<f64>> = cases.into_values().map(|ratios| Some(Spread::of(ratios)?.median)).collect();
     medians?.into_iter().reduce(worse)
