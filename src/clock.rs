@@ -107,4 +107,10 @@ impl Clock {
             Source::Manual(_) => UNIX_EPOCH + Duration::from_micros(moment.0),
         }
     }
+
+    /// The same as time since 1970; zero on a machine whose clock stands before that.
+    #[must_use]
+    pub fn unix_time_of(&self, moment: Moment) -> Duration {
+        self.wall_time_of(moment).duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
 }

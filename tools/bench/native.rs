@@ -82,8 +82,7 @@ fn bootstrap(text: &str) -> anyhow::Result<Vec<HostPort>> {
 }
 
 fn wall_ms(clock: &Clock) -> i64 {
-    let since_epoch = clock.wall_time_of(clock.now()).duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_epoch.as_millis()).unwrap_or(0)
+    i64::try_from(clock.unix_time_of(clock.now()).as_millis()).unwrap_or(0)
 }
 
 /// Until then the client connects and learns of the topic: that is not what is measured.

@@ -7,7 +7,7 @@
 //! the delay is the client's back-pressure and shows in the response times.
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -225,14 +225,13 @@ impl Content {
     fn new<M: MakeClient>(group: &Group<M>, producer: ProducerIndex, slot: u32) -> Self {
         let seed = producer_seed_u64(group.seed, &group.spec.name, producer, Purpose::Payload);
         let steady = group.recorder.facts.origin();
-        let since_epoch = group.clock.wall_time_of(steady).duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             slot,
             sequence: 0,
             payload: Payload::new(group.spec.record.size_bytes, &group.spec.name, producer, seed),
             keys: group.spec.record.keys.map(|count| Keys::new(count, seed)),
             steady,
-            steady_wall_us: i64::try_from(since_epoch.as_micros()).unwrap_or(0),
+            steady_wall_us: i64::try_from(group.clock.unix_time_of(steady).as_micros()).unwrap_or(0),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use kafka_chaos::clock::{Clock, Moment};
 use kafka_chaos::cluster::{Cluster, DockerCluster};
@@ -97,8 +97,7 @@ async fn send_until_closed(producer: Producer, topic: TopicName) {
     for number in 0_u64.. {
         let value = number.to_be_bytes();
         // Brokers forget producers whose last record is older than a day.
-        let since_1970 = clock.wall_time_of(clock.now()).duration_since(UNIX_EPOCH).unwrap();
-        let timestamp_ms = i64::try_from(since_1970.as_millis()).unwrap();
+        let timestamp_ms = i64::try_from(clock.unix_time_of(clock.now()).as_millis()).unwrap();
         let record = Record { topic: &topic, partition: None, key: Some(&value), value: &value, timestamp_ms, mark: number };
         producer.send(&record).await.unwrap();
         if number.is_multiple_of(10) {
