@@ -1,6 +1,7 @@
 //! Removing all that carries one run's label: containers in any state, their anonymous volumes, networks.
 //!
-//! Idempotent, and safe beside another process that removes the same run. Called by `docker` (down), `janitor` and [`LastResort`].
+//! Idempotent, and safe beside another process that removes the same run. Called by `docker` (down), `janitor` and [`LastResort`]; by
+//! `guest` for one container.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

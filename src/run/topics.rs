@@ -1,9 +1,10 @@
 //! The plan's topics: made before the load, and known to every broker before the first record is due.
 //!
 //! "Created" is the controller's word only: a broker that has not heard yet answers "unknown topic", which would show as a fault that the
-//! plan did not ask for. And a broker shows a topic before it has made its own replicas: one whose leader refuses the first batch and then takes
-//! the second never takes the first any more, up to Kafka 4.4 (KAFKA-15591). So each leader is asked where its logs end.
+//! plan did not ask for. And a broker shows a topic before it has made its own replicas: a leader that refuses a partition's first batch for
+//! that and then takes the second never takes the first any more, up to Kafka 4.4 (KAFKA-15591). So each leader is asked where its logs end.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -126,14 +127,13 @@ async fn unserved(admin: &Admin, listeners: &[(BrokerId, &HostPort)], topics: &[
     let asked: Vec<_> = partitions.map(|partition| (partition, None)).collect();
     let answers = join_all(listeners.iter().map(|(_, listener)| admin.ends_of(listener, End::HighWatermark, &asked))).await;
     // What a broker without an answer leads is missing in the others' answers.
-    let served: Vec<_> = answers.into_iter().flatten().collect();
-    let unserved = asked.iter().find(|(partition, _)| !served.iter().any(|ends| ends.contains_key(partition)));
+    let served: BTreeSet<TopicPartition> = answers.into_iter().flatten().flat_map(BTreeMap::into_keys).collect();
+    let unserved = asked.iter().find(|(partition, _)| !served.contains(partition));
     unserved.map(|(partition, _)| format!("{partition} has no leader that serves it"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use super::*;

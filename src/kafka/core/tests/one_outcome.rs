@@ -311,10 +311,10 @@ fn the_pretended_broker_keeps_numbers() {
         values: vec![bytes::Bytes::copy_from_slice(&0_u64.to_be_bytes())],
     };
     let mut broker = Broker::default();
-    let mut rows = vec![(1, 0, 0), (1, 0, 0), (1, 2, 45), (1, 1, 0), (0, 2, 47), (2, 3, 45), (2, 0, 0)];
+    let rows = [(1, 0, 0), (1, 0, 0), (1, 2, 45), (1, 1, 0), (0, 2, 47), (2, 3, 45), (2, 0, 0)];
     // Known are the last five batches: 0 is a duplicate behind 4, and out of order behind 5.
-    rows.extend([(2, 1, 0), (2, 2, 0), (2, 3, 0), (2, 4, 0), (2, 0, 0), (2, 5, 0), (2, 0, 45)]);
-    for (epoch, base_sequence, code) in rows {
+    let more_than_known = [(2, 1, 0), (2, 2, 0), (2, 3, 0), (2, 4, 0), (2, 0, 0), (2, 5, 0), (2, 0, 45)];
+    for (epoch, base_sequence, code) in rows.into_iter().chain(more_than_known) {
         assert_eq!(broker.append(&batch(epoch, base_sequence)), code, "{epoch} {base_sequence}");
     }
     assert_eq!(broker.log[&0].len(), 8);
