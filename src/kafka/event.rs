@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
-use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIdAndEpoch, TopicName, TopicPartition, UpdateVersion};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIdAndEpoch, TopicId, TopicName, TopicPartition, UpdateVersion};
 use crate::kafka::wire::error::ErrorCode;
 
 /// Listens to one producer. Called from the client's driver and from senders, with no lock that a listener could need; must be quick.
@@ -216,10 +216,13 @@ pub enum ClientEvent {
         /// The client's update version afterwards.
         update_version: UpdateVersion,
     },
-    /// The snapshot shows another partition count than before; from 0 when the topic is first seen, to 0 when it vanishes.
+    /// The snapshot shows another partition count than before; from 0 when the topic is first seen, to 0 when it vanishes. Also if the topic has
+    /// another id, whatever the counts: it was deleted and made anew.
     PartitionCountChanged {
         /// Of which topic.
         topic: TopicName,
+        /// Its id now; `None`: brokers gave none, or it has vanished.
+        topic_id: Option<TopicId>,
         /// Before.
         from: u32,
         /// Now.
@@ -229,10 +232,12 @@ pub enum ClientEvent {
         /// The client's update version.
         update_version: UpdateVersion,
     },
-    /// The snapshot shows another leader or epoch than before.
+    /// The snapshot shows another leader or epoch than before, or the topic has another id.
     LeaderChanged {
         /// Of which partition.
         partition: TopicPartition,
+        /// The topic's id; `None`: brokers gave none.
+        topic_id: Option<TopicId>,
         /// Leader before; `None`: unknown or without one.
         from: Option<BrokerId>,
         /// Leader now.

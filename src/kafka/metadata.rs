@@ -181,17 +181,32 @@ fn available_partitions(partitions: &[PartitionView], nodes: &[(BrokerId, HostPo
 /// What differs between two snapshots, for whoever watches a client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SnapshotChanges {
-    /// Topic, partition count before, now; 0 stands for unknown.
-    pub partition_counts: Vec<(TopicName, u32, u32)>,
+    /// Topics with another partition count, or another id.
+    pub partition_counts: Vec<CountChange>,
     /// Partitions with another leader or epoch.
     pub leaders: Vec<LeaderChange>,
 }
 
-/// Another leader or epoch than before.
+/// Another partition count or topic id than before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountChange {
+    /// Of which topic.
+    pub topic: TopicName,
+    /// Its id now.
+    pub topic_id: Option<TopicId>,
+    /// Count before; 0 stands for unknown.
+    pub from: u32,
+    /// Count now; 0 stands for unknown.
+    pub to: u32,
+}
+
+/// Another leader or epoch than before, or the topic has another id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeaderChange {
     /// Of which partition.
     pub partition: TopicPartition,
+    /// The topic's id.
+    pub topic_id: Option<TopicId>,
     /// Known leader before.
     pub from: Option<BrokerId>,
     /// Known leader now.
@@ -213,15 +228,17 @@ impl SnapshotChanges {
             }
         }
         for (name, before) in old.topics.iter().filter(|(name, _)| !new.topics.contains_key(*name)) {
-            changes.partition_counts.push((name.clone(), before.partition_count(), 0));
+            changes.partition_counts.push(CountChange { topic: name.clone(), topic_id: None, from: before.partition_count(), to: 0 });
         }
         changes
     }
 
     fn compare_topic(&mut self, name: &TopicName, old: Option<(&Snapshot, &TopicView)>, new: (&Snapshot, &TopicView)) {
-        let count_before = old.map_or(0, |(_, topic)| topic.partition_count());
-        if count_before != new.1.partition_count() {
-            self.partition_counts.push((name.clone(), count_before, new.1.partition_count()));
+        let (topic_id, to) = (new.1.id, new.1.partition_count());
+        let from = old.map_or(0, |(_, topic)| topic.partition_count());
+        let is_another = old.is_some_and(|(_, topic)| topic.id != topic_id);
+        if from != to || is_another {
+            self.partition_counts.push(CountChange { topic: name.clone(), topic_id, from, to });
         }
         for partition in &new.1.partitions {
             let known = |(snapshot, topic): (&Snapshot, &TopicView)| {
@@ -230,9 +247,9 @@ impl SnapshotChanges {
             };
             let before = old.and_then(known);
             let (leader, epoch) = known(new).unwrap_or((None, None));
-            if before != Some((leader, epoch)) {
+            if before != Some((leader, epoch)) || is_another {
                 let partition = TopicPartition { topic: name.clone(), partition: partition.index };
-                self.leaders.push(LeaderChange { partition, from: before.and_then(|(leader, _)| leader), to: leader, epoch });
+                self.leaders.push(LeaderChange { partition, topic_id, from: before.and_then(|(leader, _)| leader), to: leader, epoch });
             }
         }
     }

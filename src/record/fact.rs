@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicId, TopicName, UpdateVersion};
 use crate::record::broker::BrokerSecond;
+use crate::record::layer::{BrokerShows, ControllerImage, ControllerRecord, ProbeSecond};
 pub use crate::record::process::{ClientProcess, GeneratorSecond};
+pub use crate::record::run::{GroupInfo, RunStarted};
+pub use crate::record::second::{GroupSecond, Totals};
 
 /// A fact with its time and the process that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,6 +160,8 @@ pub enum Fact {
         producer: ProducerIndex,
         /// The topic.
         topic: TopicName,
+        /// Its id in the cache; `None`: the client does not tell, or holds the topic no more.
+        topic_id: Option<TopicId>,
         /// Before.
         from: u32,
         /// Now.
@@ -178,6 +183,8 @@ pub enum Fact {
         topic: TopicName,
         /// The partition.
         partition: PartitionIndex,
+        /// The topic's id in the cache; `None`: the client does not tell, or holds the topic no more.
+        topic_id: Option<TopicId>,
         /// Before.
         from: Option<BrokerId>,
         /// Now.
@@ -203,6 +210,21 @@ pub enum Fact {
         from: Option<BrokerId>,
         /// Now.
         to: BrokerId,
+    },
+    /// The first record that a producer's partition got acknowledged since its cache showed another leader or its requests went another way.
+    DeliveredAfterChange {
+        /// The group.
+        group: String,
+        /// The producer.
+        producer: ProducerIndex,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// The node that requests for it went to, by the last such fact; `None`: not known.
+        node: Option<BrokerId>,
+        /// When that record was due.
+        due_us: i64,
     },
     /// A producer's connection ended or could not be made.
     Disconnected {
@@ -330,6 +352,65 @@ pub enum Fact {
     ClientProcess(Box<ClientProcess>),
     /// What was seen of one node in one second.
     Broker(Box<BrokerSecond>),
+    /// The controller's log as it stood when the tail had read it for the first time, or anew after a snapshot.
+    ControllerImage(Box<ControllerImage>),
+    /// A record of the controller's log has arrived at the tail. It need not be committed yet.
+    ControllerRecord(Box<ControllerRecord>),
+    /// The tail has learned that the controller's log is committed further; told when that covers records that were told.
+    ControllerCommitted {
+        /// First offset that is not committed.
+        high_watermark: i64,
+        /// The last answer before, with a lower one.
+        not_before_us: Option<i64>,
+    },
+    /// The tail reads from another active controller, or from none.
+    ControllerFollowed {
+        /// Which; `None`: no controller says that it is the active one.
+        node: Option<BrokerId>,
+        /// Its epoch.
+        epoch: Option<LeaderEpoch>,
+        /// What was heard, in words.
+        detail: String,
+    },
+    /// A node has fetched the controller's log further, by the active controller's word; told when that covers records that were told.
+    NodeFetched {
+        /// Which node.
+        node: BrokerId,
+        /// Whether it votes.
+        is_voter: bool,
+        /// First offset that it does not have.
+        log_end_offset: i64,
+        /// The last answer before, in which it had less.
+        not_before_us: Option<i64>,
+    },
+    /// A broker's own answer to Metadata has changed.
+    BrokerShows {
+        /// Which broker.
+        node: BrokerId,
+        /// When it was last asked with the old answer; `None`: it was not asked before.
+        not_before_us: Option<i64>,
+        /// What it shows now.
+        shows: BrokerShows,
+    },
+    /// A broker's answer to ListOffsets for a partition that it leads, with the leader's epoch, has changed.
+    Servable {
+        /// Which broker.
+        node: BrokerId,
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: PartitionIndex,
+        /// The epoch that it was asked with.
+        leader_epoch: LeaderEpoch,
+        /// When it was last asked with the old answer; `None`: it was not asked before.
+        not_before_us: Option<i64>,
+        /// The error code, such as 6 (NOT_LEADER_OR_FOLLOWER) or 74 (FENCED_LEADER_EPOCH); `None`: it serves.
+        error: Option<i16>,
+        /// First offset that consumers cannot read yet.
+        high_watermark: Option<i64>,
+    },
+    /// What looking at the layers has cost in one second.
+    ProbeSecond(Box<ProbeSecond>),
     /// Facts that did not fit into the stream's bound.
     FactsLost {
         /// How many.
@@ -347,46 +428,6 @@ pub const UNKNOWN_REASON: &str = "unknown";
 
 /// Shortest stretch without service that is written as a [`Fact::Gap`].
 pub const GAP_MIN_US: i64 = 100_000;
-
-/// What a run was, so that its facts explain themselves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunStarted {
-    /// The run's id; also in the containers' labels.
-    pub run_id: String,
-    /// The plan's name.
-    pub plan: String,
-    /// The plan's text.
-    pub plan_text: String,
-    /// Its SHA-256.
-    pub plan_sha256: String,
-    /// The file it came from.
-    pub plan_path: String,
-    /// The seed in force.
-    pub seed: u64,
-    /// Wall-clock time of the start of `steady`, RFC 3339 in UTC.
-    pub steady_at: String,
-    /// Versions: `chaos`, `kafka`, `image`, `docker`, `kernel`, and of foreign engines such as `librdkafka`.
-    pub versions: BTreeMap<String, String>,
-    /// Machine: `cores`, `memory_bytes`, `cpu`.
-    pub machine: BTreeMap<String, String>,
-    /// Lengths of warm-up, steady and recovery in microseconds.
-    pub phases_us: [i64; 3],
-    /// Groups in plan order: name, engine, producers.
-    pub groups: Vec<GroupInfo>,
-    /// Problems that did not stop the run, for the reader.
-    pub warnings: Vec<String>,
-}
-
-/// A group's identity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupInfo {
-    /// Its name.
-    pub name: String,
-    /// The client that makes its load.
-    pub engine: String,
-    /// How many producers.
-    pub producers: u32,
-}
 
 /// A phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -420,65 +461,4 @@ pub enum StepOutcome {
     NotObserved,
     /// The run ended first.
     Cancelled,
-}
-
-/// Records by what became of them. `due` counts what should have been sent by now, sent or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
-    /// Due so far.
-    pub due: u64,
-    /// Handed to the client.
-    pub sent: u64,
-    /// Acknowledged.
-    pub ok: u64,
-    /// Certainly not in the log.
-    pub failed: u64,
-    /// May be in the log.
-    pub indeterminate: u64,
-}
-
-/// A group's figures of one second: counts of this second, not sums so far, unless a field says otherwise. `None`: the group's client cannot
-/// tell, or there is no client yet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GroupSecond {
-    /// The group.
-    pub group: String,
-    /// Which second; 0 begins with `steady`, warm-up is negative.
-    pub second: i64,
-    /// Records by what became of them in this second.
-    pub counts: Totals,
-    /// Sends that waited for metadata in this second (ended or still waiting).
-    pub blocked_metadata: Option<u64>,
-    /// Sends that waited for memory.
-    pub blocked_memory: Option<u64>,
-    /// Records handed over and not yet known, at the end of the second.
-    pub in_flight: u64,
-    /// Least free `buffer.memory` of any producer, at the end of the second.
-    pub buffer_free_bytes: Option<u64>,
-    /// Metadata requests sent, by reason; under [`UNKNOWN_REASON`] those of a client that does not say why.
-    pub metadata_requests: Option<BTreeMap<String, u64>>,
-    /// Bytes of them.
-    pub metadata_request_bytes: Option<u64>,
-    /// Bytes of the answers that came in this second.
-    pub metadata_response_bytes: Option<u64>,
-    /// Greatest time since the last full answer of any producer that had one, at the end of the second.
-    pub metadata_age_max_ms: Option<u64>,
-    /// Least partition count of any producer's topic in its cache, at the end of the second; 0: a topic is not in it.
-    pub cached_partitions_min: Option<u32>,
-    /// Greatest.
-    pub cached_partitions_max: Option<u32>,
-    /// Highest partition index acknowledged in this second, plus one; 0 without any.
-    pub partitions_used_max: u32,
-    /// Producer-partition pairs whose oldest unserved record has been due for longer than 500 ms, at the end of the second.
-    pub stalled_pairs: Option<u64>,
-    /// How long that record of the worst pair has been due.
-    pub stalled_max_ms: Option<u64>,
-    /// Histograms by name, each in HDR's V2-deflate form as base64: `response_ok`, `response_bad`, `service_ok`, `service_bad`,
-    /// `metadata_round_trip`; unit: microseconds. Absent when empty.
-    pub histograms: BTreeMap<String, String>,
-    /// Exact greatest value of each histogram, in microseconds (a histogram itself keeps three digits).
-    #[serde(default)]
-    pub histogram_max_us: BTreeMap<String, u64>,
-    /// Values above the histograms' bound (they are counted here and recorded as the bound).
-    pub out_of_range: u64,
 }

@@ -13,8 +13,11 @@ pub mod fact;
 pub mod files;
 pub mod folder;
 pub mod histogram;
+pub mod layer;
 pub mod process;
 pub mod read;
+pub mod run;
+pub mod second;
 pub mod sink;
 pub mod step;
 

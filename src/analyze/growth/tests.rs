@@ -14,6 +14,7 @@ impl Cache for Sample {
             group: group.to_owned(),
             producer: ProducerIndex(producer),
             topic: TopicName::from("orders"),
+            topic_id: None,
             from,
             to,
             node: Some(BrokerId(1)),

@@ -169,7 +169,8 @@ impl Book {
                     let cached = known.cached.get_mut(place).ok_or_else(|| unknown("topic", place))?;
                     let from = std::mem::replace(cached, to);
                     let (topic, node) = (group.topics[place].clone(), known.last_node);
-                    known.recorder.event(at, &ClientEvent::PartitionCountChanged { topic, from, to, node, update_version });
+                    let topic_id = None;
+                    known.recorder.event(at, &ClientEvent::PartitionCountChanged { topic, topic_id, from, to, node, update_version });
                 }
                 known.recorder.foreign_request_done(at, MetadataOutcome::Updated, Some(update_version));
             }

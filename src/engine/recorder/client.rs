@@ -15,7 +15,7 @@ use crate::engine::recorder::life::Life;
 use crate::engine::recorder::pair::{Pair, PairFact};
 use crate::engine::recorder::sender::{NO_PARTITION, SenderState};
 use crate::engine::recorder::{GroupRecorder, lock, mark};
-use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
+use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, TopicName, TopicPartition};
 use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, Outcome, RecordTag};
 use crate::record::fact::{Fact, Totals};
 
@@ -172,8 +172,8 @@ impl ClientRecorder {
     #[cfg(feature = "librdkafka")]
     pub(crate) fn partition_count(&self, at: Moment, topic: &TopicName, from: u32, to: u32) {
         let (group, topic) = (self.group.name.clone(), topic.clone());
-        let (node, reason, update_version) = (None, None, None);
-        let fact = Fact::PartitionCount { group, producer: self.first, topic, from, to, node, reason, update_version };
+        let (topic_id, node, reason, update_version) = (None, None, None, None);
+        let fact = Fact::PartitionCount { group, producer: self.first, topic, topic_id, from, to, node, reason, update_version };
         self.group.facts.emit(at, fact);
     }
 
@@ -243,8 +243,11 @@ impl ClientRecorder {
         let Some(sender) = state.senders.get_mut(slot) else { return };
         let mut told = Vec::new();
         if fate == Fate::Ok {
-            if !sender.pair(topic, delivery.partition).is_used() {
+            let pair = sender.pair(topic, delivery.partition);
+            if !pair.is_used() {
                 facts.extend(self.first_used(producer, delivery, records));
+            } else if let Some(node) = pair.take_change() {
+                facts.extend(self.after_change(producer, node, delivery, records));
             }
             sender.ok(at, topic, delivery.partition, records, &mut told);
         } else {
@@ -319,11 +322,38 @@ impl ClientRecorder {
         })
     }
 
-    fn batch_error(&self, state: &mut State, at: Moment, event: &ClientEvent) {
-        let ClientEvent::BatchError { partition, .. } = event else { return };
+    fn after_change(
+        &self,
+        producer: ProducerIndex,
+        node: Option<BrokerId>,
+        delivery: &BatchDelivery<'_>,
+        records: &[RecordTag],
+    ) -> Option<Fact> {
+        let due_us = self.group.facts.time_us(mark::due(records.first()?.mark));
+        let (group, topic) = (self.group.name.clone(), delivery.topic.clone());
+        Some(Fact::DeliveredAfterChange { group, producer, topic, partition: delivery.partition, node, due_us })
+    }
+
+    /// Notes on the pairs of a partition what their next outcomes will be asked for.
+    fn note_on_pairs(&self, state: &mut State, at: Moment, event: &ClientEvent) {
+        match event {
+            ClientEvent::BatchError { partition, .. } => {
+                let Some(topic) = self.group.topic_index(&partition.topic) else { return };
+                state.senders.iter_mut().for_each(|sender| sender.pair(topic, partition.partition).error(at));
+            }
+            ClientEvent::LeaderChanged { partition, .. } => self.note_change(state, partition, None),
+            ClientEvent::RouteChanged { partition, to, .. } => self.note_change(state, partition, Some(*to)),
+            _ => {}
+        }
+    }
+
+    /// The next acknowledgement of a pair that was served before is the first one since a change.
+    fn note_change(&self, state: &mut State, partition: &TopicPartition, route: Option<BrokerId>) {
         let Some(topic) = self.group.topic_index(&partition.topic) else { return };
         for sender in &mut state.senders {
-            sender.pair(topic, partition.partition).error(at);
+            if let Some(pair) = sender.known_pair_mut(topic, partition.partition) {
+                pair.changed(route);
+            }
         }
     }
 }
@@ -331,7 +361,7 @@ impl ClientRecorder {
 impl ClientObserver for ClientRecorder {
     fn event(&self, at: Moment, event: &ClientEvent) {
         let mut state = lock(&self.state);
-        self.batch_error(&mut state, at, event);
+        self.note_on_pairs(&mut state, at, event);
         let fact = state.life.event(at, event, &self.group, self.first);
         drop(state);
         if let Some(fact) = fact {

@@ -104,7 +104,7 @@ impl Life {
                 None
             }
             ClientEvent::MetadataRequestDone { .. } => self.request_done(event, recorder, producer),
-            ClientEvent::PartitionCountChanged { topic, from, to, node, update_version } => {
+            ClientEvent::PartitionCountChanged { topic, topic_id, from, to, node, update_version } => {
                 if *to > 0 {
                     self.metadata.get_or_insert(at);
                 }
@@ -115,6 +115,7 @@ impl Life {
                     group: group(),
                     producer,
                     topic,
+                    topic_id: *topic_id,
                     from: *from,
                     to: *to,
                     node: *node,
@@ -122,11 +123,12 @@ impl Life {
                     update_version: Some(update_version),
                 })
             }
-            ClientEvent::LeaderChanged { partition, from, to, epoch, node, update_version } => Some(Fact::LeaderSeen {
+            ClientEvent::LeaderChanged { partition, topic_id, from, to, epoch, node, update_version } => Some(Fact::LeaderSeen {
                 group: group(),
                 producer,
                 topic: partition.topic.clone(),
                 partition: partition.partition,
+                topic_id: *topic_id,
                 from: *from,
                 to: *to,
                 epoch: *epoch,

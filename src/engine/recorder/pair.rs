@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::Moment;
+use crate::ids::BrokerId;
 use crate::record::fact::GAP_MIN_US;
 
 /// Shortest stretch that is told.
@@ -53,6 +54,10 @@ pub(crate) struct Pair {
     unserved: Option<Moment>,
     /// First error of the partition since the last ok.
     first_error: Option<Moment>,
+    /// The node that its requests go to, as far as it was told.
+    route: Option<BrokerId>,
+    /// Its leader or its route has changed since the last ok.
+    is_changed: bool,
     /// Rarely used, so it costs a pointer only.
     #[allow(clippy::box_collection, reason = "there are as many pairs as producers times partitions, and nearly all have none")]
     open: Option<Box<VecDeque<Open>>>,
@@ -107,6 +112,17 @@ impl Pair {
     /// Due time of the oldest record since the last ok that did not end well.
     pub(crate) fn unserved(&self) -> Option<Moment> {
         self.unserved
+    }
+
+    /// The client's cache shows another leader or epoch, or (`route`) its requests go to another node.
+    pub(crate) fn changed(&mut self, route: Option<BrokerId>) {
+        self.is_changed = true;
+        self.route = route.or(self.route);
+    }
+
+    /// Whether such a change has come since this was last asked: the node that requests go to, where known.
+    pub(crate) fn take_change(&mut self) -> Option<Option<BrokerId>> {
+        std::mem::take(&mut self.is_changed).then_some(self.route)
     }
 
     /// A batch of the partition met an error, retried or not.

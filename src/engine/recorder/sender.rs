@@ -54,6 +54,11 @@ impl SenderState {
         &mut pairs[place]
     }
 
+    /// The pair to change, if there is one.
+    pub(crate) fn known_pair_mut(&mut self, topic: usize, partition: PartitionIndex) -> Option<&mut Pair> {
+        self.pairs.get_mut(topic)?.get_mut(place_of(partition))
+    }
+
     /// The pair, if there is one.
     pub(crate) fn known_pair(&self, topic: usize, partition: PartitionIndex) -> Option<&Pair> {
         self.pairs.get(topic)?.get(place_of(partition))

@@ -15,7 +15,7 @@ use crate::kafka::core::config::RecoveryStrategy;
 use crate::kafka::core::metadata::{Accepted, UpdateRequest};
 use crate::kafka::core::output::Publication;
 use crate::kafka::event::{ClientEvent, DisconnectCause, MetadataOutcome, UpdateReason};
-use crate::kafka::metadata::{Snapshot, SnapshotChanges};
+use crate::kafka::metadata::{CountChange, LeaderChange, Snapshot, SnapshotChanges};
 use crate::kafka::wire::messages::{decode_metadata, encode_metadata};
 
 /// Before this version brokers held their answers back themselves (KIP-219).
@@ -174,12 +174,11 @@ impl ProducerCore {
         let update_version = snapshot.update_version;
         let changes = SnapshotChanges::between(previous, &snapshot);
         self.output.publications.push(Publication { snapshot, wake });
-        for (topic, from, to) in changes.partition_counts {
-            self.tell(now, ClientEvent::PartitionCountChanged { topic, from, to, node, update_version });
+        for CountChange { topic, topic_id, from, to } in changes.partition_counts {
+            self.tell(now, ClientEvent::PartitionCountChanged { topic, topic_id, from, to, node, update_version });
         }
-        for change in changes.leaders {
-            let (partition, from, to, epoch) = (change.partition, change.from, change.to, change.epoch);
-            self.tell(now, ClientEvent::LeaderChanged { partition, from, to, epoch, node, update_version });
+        for LeaderChange { partition, topic_id, from, to, epoch } in changes.leaders {
+            self.tell(now, ClientEvent::LeaderChanged { partition, topic_id, from, to, epoch, node, update_version });
         }
     }
 

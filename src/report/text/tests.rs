@@ -68,6 +68,7 @@ fn count(group: &str, producer: u32, counts: (u32, u32), reason: &str) -> Fact {
         group: group.to_owned(),
         producer: ProducerIndex(producer),
         topic: TopicName::from("orders"),
+        topic_id: None,
         from: counts.0,
         to: counts.1,
         node: Some(BrokerId(1)),

@@ -1,0 +1,45 @@
+//! What a run was: the content of its first fact.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a run was, so that its facts explain themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The run's id; also in the containers' labels.
+    pub run_id: String,
+    /// The plan's name.
+    pub plan: String,
+    /// The plan's text.
+    pub plan_text: String,
+    /// Its SHA-256.
+    pub plan_sha256: String,
+    /// The file it came from.
+    pub plan_path: String,
+    /// The seed in force.
+    pub seed: u64,
+    /// Wall-clock time of the start of `steady`, RFC 3339 in UTC.
+    pub steady_at: String,
+    /// Versions: `chaos`, `kafka`, `image`, `docker`, `kernel`, and of foreign engines such as `librdkafka`.
+    pub versions: BTreeMap<String, String>,
+    /// Machine: `cores`, `memory_bytes`, `cpu`.
+    pub machine: BTreeMap<String, String>,
+    /// Lengths of warm-up, steady and recovery in microseconds.
+    pub phases_us: [i64; 3],
+    /// Groups in plan order: name, engine, producers.
+    pub groups: Vec<GroupInfo>,
+    /// Problems that did not stop the run, for the reader.
+    pub warnings: Vec<String>,
+}
+
+/// A group's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupInfo {
+    /// Its name.
+    pub name: String,
+    /// The client that makes its load.
+    pub engine: String,
+    /// How many producers.
+    pub producers: u32,
+}
