@@ -1,0 +1,149 @@
+//! Steps of a checked plan: what is done, to whom, and what is waited for.
+
+use std::time::Duration;
+
+use super::TopicSpec;
+use crate::ids::{BrokerId, TopicName, TopicPartition};
+
+/// One timed action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When it fires, counted from the end of `steady`. A step that is still running delays the next.
+    pub at: Duration,
+    /// What is done.
+    pub action: Action,
+    /// Line in the plan, from 1, for messages.
+    pub line: usize,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// SIGKILL.
+    Kill {
+        /// Whom.
+        target: Target,
+    },
+    /// SIGTERM, then SIGKILL after the grace.
+    Stop {
+        /// Whom.
+        target: Target,
+        /// Time for a controlled shutdown.
+        grace: Duration,
+    },
+    /// Start of a node that is down.
+    Start {
+        /// Whom.
+        target: Target,
+    },
+    /// Down, a while, up again.
+    Restart {
+        /// Whom.
+        target: Target,
+        /// How it goes down.
+        how: Down,
+        /// How long it stays down.
+        down: Duration,
+    },
+    /// Freezes the node's processes: a silent failure.
+    Pause {
+        /// Whom.
+        target: Target,
+    },
+    /// Thaws them.
+    Unpause {
+        /// Whom.
+        target: Target,
+    },
+    /// Restarts nodes one after the other.
+    Rolling {
+        /// Which nodes, in which order; empty means all brokers by id.
+        brokers: Vec<BrokerId>,
+        /// How each goes down.
+        how: Down,
+        /// How long each stays down.
+        down: Duration,
+        /// What must hold before the next; `None`: nothing, the next follows at once.
+        then: Option<Condition>,
+        /// Longest wait for it; past it the step fails.
+        within: Duration,
+    },
+    /// Grows a topic.
+    AddPartitions {
+        /// Which.
+        topic: TopicName,
+        /// New total count.
+        to: u32,
+    },
+    /// Creates a topic.
+    CreateTopic {
+        /// Its shape.
+        topic: TopicSpec,
+    },
+    /// Deletes a topic.
+    DeleteTopic {
+        /// Which.
+        topic: TopicName,
+    },
+    /// Waits for a condition or a time.
+    Wait {
+        /// For what.
+        until: Condition,
+        /// Longest wait; past it the step fails.
+        within: Duration,
+    },
+    /// Does its steps several times.
+    Repeat {
+        /// How often.
+        times: u32,
+        /// What, `at` counted from the start of each round.
+        steps: Vec<Step>,
+    },
+}
+
+/// How a node goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM with so much grace.
+    Stop {
+        /// Time for a controlled shutdown.
+        grace: Duration,
+    },
+}
+
+/// A node, by id or by a role that is resolved when the step fires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This node.
+    Node(BrokerId),
+    /// Leader of a partition.
+    LeaderOf(TopicPartition),
+    /// The first replica in the partition's ISR that is not its leader.
+    FollowerOf(TopicPartition),
+    /// The active controller.
+    Controller,
+    /// A broker that is up, chosen by the seeded generator.
+    Random,
+    /// Every broker.
+    All,
+}
+
+/// What `wait` and `rolling ... then` wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Every replica of every partition is in its ISR.
+    IsrFull,
+    /// A partition has a leader, or this very one.
+    LeaderOf {
+        /// Which partition.
+        partition: TopicPartition,
+        /// Who must lead; `None`: anyone.
+        is: Option<BrokerId>,
+    },
+    /// Every live node has read the controller's log to its end.
+    CaughtUp,
+    /// A time has passed.
+    Elapsed(Duration),
+}
