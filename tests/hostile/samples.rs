@@ -8,6 +8,9 @@ use kafka_protocol::messages::create_topics_response::{CreatableTopicConfigs, Cr
 use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::describe_quorum_response::{PartitionData, ReplicaState, TopicData};
+use kafka_protocol::messages::describe_topic_partitions_response::{
+    Cursor, DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
+};
 use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
 use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
 use kafka_protocol::messages::produce_response::{
@@ -16,8 +19,9 @@ use kafka_protocol::messages::produce_response::{
 use kafka_protocol::messages::{
     ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest,
     CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
-    DescribeQuorumRequest, DescribeQuorumResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
-    MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader, TopicName,
+    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, InitProducerIdRequest,
+    InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse,
+    ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
 use uuid::Uuid;
@@ -132,6 +136,13 @@ pub(crate) fn all() -> Vec<Sample> {
     let offsets = ListOffsetsTopicResponse::default()
         .with_name(name("orders"))
         .with_partitions(vec![ListOffsetsPartitionResponse::default(), ListOffsetsPartitionResponse::default()]);
+    let replicas = DescribeTopicPartitionsResponsePartition::default()
+        .with_replica_nodes(vec![BrokerId(1), BrokerId(2)])
+        .with_eligible_leader_replicas(Some(vec![BrokerId(2)]));
+    let described = DescribeTopicPartitionsResponseTopic::default().with_name(Some(name("orders"))).with_partitions(vec![replicas]);
+    let described = DescribeTopicPartitionsResponse::default()
+        .with_topics(vec![described])
+        .with_next_cursor(Some(Cursor::default().with_topic_name(name("orders"))));
     vec![
         sample::<ApiVersionsRequest>(0, &api_versions(13)),
         sample::<ApiVersionsRequest>(4, &features),
@@ -151,5 +162,6 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<DescribeQuorumRequest>(1, &DescribeQuorumResponse::default().with_topics(vec![quorum])),
         sample::<ListOffsetsRequest>(5, &ListOffsetsResponse::default().with_topics(vec![offsets.clone()])),
         sample::<ListOffsetsRequest>(8, &ListOffsetsResponse::default().with_topics(vec![offsets])),
+        sample::<DescribeTopicPartitionsRequest>(0, &described),
     ]
 }

@@ -44,11 +44,24 @@ impl Admin {
     /// No broker answered before patience was over.
     pub async fn describe_cluster(&self) -> Result<ClusterDescription, AdminError> {
         // Version 2 is needed for fenced brokers, and below it the field must not be set: ask again without it.
-        let with_fenced = DescribeClusterRequest::default().with_include_fenced_brokers(true);
-        match self.ask_any(&with_fenced, read_cluster).await {
-            Err(AdminError::Rpc(RpcError::Unsendable { .. })) => self.ask_any(&DescribeClusterRequest::default(), read_cluster).await,
+        match self.ask_any(&cluster_request(true), |response| read_cluster(response, true)).await {
+            Err(AdminError::Rpc(RpcError::Unsendable { .. })) => {
+                self.ask_any(&cluster_request(false), |response| read_cluster(response, false)).await
+            }
             other => other,
         }
+    }
+
+    /// The same by that very broker's own word, asked once.
+    ///
+    /// # Errors
+    /// No answer within the call's bound, or one that is an error as a whole.
+    pub async fn cluster_of(&self, broker: &HostPort) -> Result<ClusterDescription, AdminError> {
+        let (response, includes_fenced) = match self.ask(broker, &cluster_request(true)).await {
+            Err(RpcError::Unsendable { .. }) => (self.ask(broker, &cluster_request(false)).await?, false),
+            other => (other?, true),
+        };
+        read_cluster(response, includes_fenced).map_err(Failure::into_error)
     }
 
     /// The metadata quorum, asked through any broker, which forwards to the active controller.
@@ -146,7 +159,11 @@ fn partition_view(partition: MetadataResponsePartition) -> PartitionView {
     }
 }
 
-fn read_cluster(response: DescribeClusterResponse) -> Result<ClusterDescription, Failure> {
+fn cluster_request(include_fenced_brokers: bool) -> DescribeClusterRequest {
+    DescribeClusterRequest::default().with_include_fenced_brokers(include_fenced_brokers)
+}
+
+fn read_cluster(response: DescribeClusterResponse, includes_fenced: bool) -> Result<ClusterDescription, Failure> {
     if let Some(code) = ErrorCode::from_wire(response.error_code) {
         return Err(Failure::refused("DescribeCluster", code, response.error_message.as_ref()));
     }
@@ -158,7 +175,8 @@ fn read_cluster(response: DescribeClusterResponse) -> Result<ClusterDescription,
     };
     let mut brokers: Vec<_> = response.brokers.into_iter().map(view).collect();
     brokers.sort_by_key(|broker| broker.id);
-    Ok(ClusterDescription { cluster_id: response.cluster_id.to_string(), controller: known_broker(response.controller_id), brokers })
+    let controller = known_broker(response.controller_id);
+    Ok(ClusterDescription { cluster_id: response.cluster_id.to_string(), controller, brokers, includes_fenced })
 }
 
 fn quorum_request() -> DescribeQuorumRequest {
@@ -208,7 +226,7 @@ fn replicas(states: Vec<ReplicaState>) -> Vec<ReplicaView> {
 }
 
 /// The wire says -1 for nobody.
-fn known_broker(id: WireBrokerId) -> Option<BrokerId> {
+pub(super) fn known_broker(id: WireBrokerId) -> Option<BrokerId> {
     (id.0 >= 0).then_some(BrokerId(id.0))
 }
 

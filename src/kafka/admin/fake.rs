@@ -15,13 +15,16 @@ use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
 use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::describe_quorum_response::{PartitionData, ReplicaState, TopicData};
+use kafka_protocol::messages::describe_topic_partitions_response::{
+    DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
+};
 use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
 use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest,
     CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
-    DescribeQuorumRequest, DescribeQuorumResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse,
-    ResponseHeader, TopicName,
+    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataRequest, MetadataResponse, ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes, decode_request_header_from_buffer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,6 +44,8 @@ pub(crate) struct FakeState {
     pub(crate) ends: BTreeMap<(String, i32), (i64, i64)>,
     /// Replicas that are in no ISR.
     pub(crate) out_of_sync: BTreeSet<i32>,
+    /// Eligible leader replicas of partitions, by topic and index.
+    pub(crate) eligible: BTreeMap<(String, i32), Vec<i32>>,
     /// Brokers that show no topic.
     pub(crate) blind: BTreeSet<i32>,
     /// The active controller, if any.
@@ -168,6 +173,7 @@ fn answer(id: i32, mut frame: Bytes, state: &mut FakeState) -> Option<BytesMut> 
         ApiKey::DescribeCluster => call.respond::<DescribeClusterRequest>(|_| describe_cluster(state)),
         ApiKey::DescribeQuorum => call.respond::<DescribeQuorumRequest>(|_| describe_quorum(state)),
         ApiKey::ListOffsets => call.respond(|request| list_offsets(request, state)),
+        ApiKey::DescribeTopicPartitions => call.respond(|request| describe_topic_partitions(request, state)),
         ApiKey::CreateTopics => call.respond(|request| create_topics(request, state)),
         ApiKey::DeleteTopics => call.respond(|request| delete_topics(request, state)),
         ApiKey::CreatePartitions => call.respond(|request| create_partitions(request, state)),
@@ -213,6 +219,7 @@ fn api_versions(state: &FakeState) -> ApiVersionsResponse {
         // As Kafka 3.9, which cannot tell of fenced brokers.
         range(ApiKey::DescribeCluster, 0, 1),
         range(ApiKey::DescribeQuorum, 0, 2),
+        range(ApiKey::DescribeTopicPartitions, 0, 0),
     ])
 }
 
@@ -289,6 +296,23 @@ fn list_offsets(request: ListOffsetsRequest, state: &FakeState) -> ListOffsetsRe
         ListOffsetsTopicResponse::default().with_name(topic.name).with_partitions(partitions)
     });
     ListOffsetsResponse::default().with_topics(topics.collect())
+}
+
+/// Only partitions that have eligible replicas; the last known are not told of any but the first.
+fn describe_topic_partitions(request: DescribeTopicPartitionsRequest, state: &FakeState) -> DescribeTopicPartitionsResponse {
+    let topics = request.topics.into_iter().map(|asked| {
+        let topic = DescribeTopicPartitionsResponseTopic::default().with_name(Some(asked.name.clone()));
+        let of_topic = state.eligible.iter().filter(|((name, _), _)| name.as_str() == asked.name.as_str());
+        let partitions = of_topic.map(|((_, index), eligible)| {
+            DescribeTopicPartitionsResponsePartition::default()
+                .with_partition_index(*index)
+                .with_eligible_leader_replicas(Some(eligible.iter().copied().map(BrokerId).collect()))
+                .with_last_known_elr((*index == 0).then(Vec::new))
+        });
+        let partitions: Vec<_> = partitions.collect();
+        topic.with_error_code(if partitions.is_empty() { 3 } else { 0 }).with_partitions(partitions)
+    });
+    DescribeTopicPartitionsResponse::default().with_topics(topics.collect())
 }
 
 fn create_topics(request: CreateTopicsRequest, state: &mut FakeState) -> CreateTopicsResponse {

@@ -1,12 +1,14 @@
 //! Requests of an admin client: make, grow and delete topics; ask brokers what they believe.
 //!
 //! Changes go to any broker that answers (in KRaft each forwards to the active controller) and are retried while the controller moves
-//! or a broker is down, within [`Admin::with_patience`]. Views of *one* broker ([`Admin::metadata_of`], [`Admin::quorum_of`],
-//! [`Admin::ends_of`], [`Admin::api_versions`]) are asked once: whoever watches wants to see the failure. Answers are plain values of our own.
+//! or a broker is down, within [`Admin::with_patience`]. Views of *one* broker ([`Admin::metadata_of`], [`Admin::cluster_of`],
+//! [`Admin::quorum_of`], [`Admin::ends_of`], [`Admin::served_by`], [`Admin::eligible_of`], [`Admin::api_versions`]) are asked once: whoever
+//! watches wants to see the failure. Answers are plain values of our own.
 //!
 //! Not here: the producer's own metadata (`core`). Called by `cluster`, `fault`, `probe` and `run`.
 
 mod describe;
+mod eligible;
 mod error;
 #[cfg(test)]
 pub(crate) mod fake;
@@ -26,7 +28,7 @@ use kafka_protocol::protocol::Request;
 pub use error::{AdminError, TopicFailure};
 pub use offsets::{End, InEpoch};
 pub use topics::{NewTopic, Placement};
-pub use view::{BrokerView, ClusterDescription, ClusterView, PartitionView, QuorumView, ReplicaView, TopicView};
+pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, PartitionView, QuorumView, ReplicaView, TopicView};
 
 use super::net::rpc::Rpc;
 pub use super::net::rpc::RpcError;

@@ -1,4 +1,4 @@
-//! Where partitions end, by the word of a broker that has them.
+//! Where partitions end, by the word of a broker that has them, and whether it serves them at all.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,29 @@ impl Admin {
     /// # Errors
     /// No answer within the call's bound.
     pub async fn ends_of(&self, broker: &HostPort, end: End, partitions: &[InEpoch]) -> Result<BTreeMap<TopicPartition, i64>, AdminError> {
+        let told = self.ends_or_codes(broker, end, partitions).await?;
+        Ok(told.into_iter().filter_map(|(partition, end)| Some((partition, end.ok()?))).collect())
+    }
+
+    /// Whether that very broker serves these partitions to clients, in these epochs, asked once: where each ends for consumers, or why it is
+    /// refused. Those that it says nothing of are missing.
+    ///
+    /// # Errors
+    /// No answer within the call's bound.
+    pub async fn served_by(
+        &self,
+        broker: &HostPort,
+        partitions: &[InEpoch],
+    ) -> Result<BTreeMap<TopicPartition, Result<i64, ErrorCode>>, AdminError> {
+        self.ends_or_codes(broker, End::HighWatermark, partitions).await
+    }
+
+    async fn ends_or_codes(
+        &self,
+        broker: &HostPort,
+        end: End,
+        partitions: &[InEpoch],
+    ) -> Result<BTreeMap<TopicPartition, Result<i64, ErrorCode>>, AdminError> {
         if partitions.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -63,15 +86,17 @@ fn ends_request(end: End, partitions: &[InEpoch]) -> ListOffsetsRequest {
         .with_topics(topics.into_iter().map(topic).collect())
 }
 
-fn read_ends(response: ListOffsetsResponse) -> BTreeMap<TopicPartition, i64> {
+fn read_ends(response: ListOffsetsResponse) -> BTreeMap<TopicPartition, Result<i64, ErrorCode>> {
     let mut ends = BTreeMap::new();
     for topic in response.topics {
         let name = TopicName::from(topic.name.as_str());
         for answer in topic.partitions {
-            if ErrorCode::from_wire(answer.error_code).is_none() && answer.offset >= 0 {
-                let partition = PartitionIndex(answer.partition_index);
-                ends.insert(TopicPartition { topic: name.clone(), partition }, answer.offset);
-            }
+            let partition = TopicPartition { topic: name.clone(), partition: PartitionIndex(answer.partition_index) };
+            match ErrorCode::from_wire(answer.error_code) {
+                Some(code) => ends.insert(partition, Err(code)),
+                None if answer.offset >= 0 => ends.insert(partition, Ok(answer.offset)),
+                None => None,
+            };
         }
     }
     ends

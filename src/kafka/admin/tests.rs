@@ -4,7 +4,7 @@ use kafka_protocol::messages::ApiKey;
 
 use super::fake::{FakeBroker, FakeState, Shared, shared};
 use super::*;
-use crate::ids::{BrokerId, TopicName};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicName, TopicPartition};
 
 fn admin(brokers: &[&FakeBroker]) -> Admin {
     let bootstrap = brokers.iter().map(|broker| broker.host_port()).collect();
@@ -105,8 +105,27 @@ async fn fenced_brokers_are_left_out_where_the_broker_cannot_tell() {
     let state = shared(1);
     let broker = FakeBroker::start(1, 0, &state).await;
     let cluster = admin(&[&broker]).describe_cluster().await.unwrap();
-    assert_eq!((cluster.cluster_id.as_str(), cluster.brokers.len()), ("fake", 1));
+    assert_eq!((cluster.cluster_id.as_str(), cluster.brokers.len(), cluster.includes_fenced), ("fake", 1, false));
     assert_eq!(asked(&state.lock().unwrap(), ApiKey::DescribeCluster), [1]);
+}
+
+#[tokio::test]
+async fn a_broker_says_for_itself_what_it_serves_and_who_may_lead() {
+    let state = shared(1);
+    let broker = FakeBroker::start(1, 0, &state).await;
+    state.lock().unwrap().ends.insert(("orders".into(), 0), (40, 45));
+    state.lock().unwrap().eligible.extend([(("orders".into(), 0), vec![2]), (("orders".into(), 1), vec![3])]);
+    let (admin, address) = (admin(&[&broker]), broker.host_port());
+    let [served, refused] = [0, 1].map(|index| TopicPartition { topic: "orders".into(), partition: PartitionIndex(index) });
+    let asked = [(served.clone(), Some(LeaderEpoch(3))), (refused.clone(), None)];
+    let told = admin.served_by(&address, &asked).await.unwrap();
+    assert_eq!(told, [(served.clone(), Ok(40)), (refused, Err(ErrorCode::NOT_LEADER_OR_FOLLOWER))].into());
+    assert_eq!(admin.served_by(&address, &[]).await.unwrap(), [].into());
+    // Of orders/1 the broker does not say all, absent it does not know.
+    let told = admin.eligible_of(&address, &["orders".into(), "absent".into()]).await.unwrap();
+    assert_eq!(told, [(served, EligibleReplicas { elr: vec![BrokerId(2)], last_known: vec![] })].into());
+    let cluster = admin.cluster_of(&address).await.unwrap();
+    assert_eq!((cluster.brokers.len(), cluster.includes_fenced), (1, false));
 }
 
 #[tokio::test]

@@ -99,8 +99,19 @@ pub struct ClusterDescription {
     pub cluster_id: String,
     /// As [`ClusterView::controller`].
     pub controller: Option<BrokerId>,
-    /// Registered brokers by id, fenced ones too where the broker can tell (Kafka 4.0 and later).
+    /// Registered brokers by id, fenced ones too where the broker can tell.
     pub brokers: Vec<BrokerView>,
+    /// Whether it can tell (Kafka 4.0 and later); if not, fenced brokers are missing.
+    pub includes_fenced: bool,
+}
+
+/// Who may lead a partition besides its in-sync replicas (KIP-966), as one broker sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EligibleReplicas {
+    /// Eligible leader replicas: not in sync, but with all that is committed.
+    pub elr: Vec<BrokerId>,
+    /// The last leader, or those that were eligible, when the others had to be given up; elected only uncleanly.
+    pub last_known: Vec<BrokerId>,
 }
 
 /// The metadata quorum as its leader sees it.

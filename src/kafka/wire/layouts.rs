@@ -4,7 +4,7 @@
 
 use kafka_protocol::messages::ApiKey;
 
-use crate::kafka::wire::shape::Kind::{Array, Fixed, Struct, Text};
+use crate::kafka::wire::shape::Kind::{Array, Fixed, Optional, Struct, Text};
 use crate::kafka::wire::shape::{Field, Layout, since, tagged, within};
 
 /// The layout of the response to an API; `None`: this client does not ask for it.
@@ -20,6 +20,7 @@ pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
         ApiKey::DescribeCluster => (0, DESCRIBE_CLUSTER),
         ApiKey::DescribeQuorum => (0, DESCRIBE_QUORUM),
         ApiKey::ListOffsets => (6, LIST_OFFSETS),
+        ApiKey::DescribeTopicPartitions => (0, DESCRIBE_TOPIC_PARTITIONS),
         _ => return None,
     };
     Some(Layout { flexible_since, fields })
@@ -239,4 +240,32 @@ const LIST_OFFSETS_TOPICS: &[Field] = &[
 const LIST_OFFSETS: &[Field] = &[
     since(2, Fixed(4)),                            // throttle time ms
     since(0, Array(&Struct(LIST_OFFSETS_TOPICS))), // topics
+];
+
+const TOPIC_PARTITIONS: &[Field] = &[
+    since(0, Fixed(14)),        // error code, partition index, leader id, leader epoch
+    since(0, Array(&Fixed(4))), // replica nodes
+    since(0, Array(&Fixed(4))), // isr nodes
+    since(0, Array(&Fixed(4))), // eligible leader replicas
+    since(0, Array(&Fixed(4))), // last known elr
+    since(0, Array(&Fixed(4))), // offline replicas
+];
+
+const TOPIC_PARTITIONS_TOPICS: &[Field] = &[
+    since(0, Fixed(2)),                         // error code
+    since(0, Text),                             // name
+    since(0, Fixed(17)),                        // topic id, is internal
+    since(0, Array(&Struct(TOPIC_PARTITIONS))), // partitions
+    since(0, Fixed(4)),                         // topic authorized operations
+];
+
+const TOPIC_PARTITIONS_CURSOR: &[Field] = &[
+    since(0, Text),     // topic name
+    since(0, Fixed(4)), // partition index
+];
+
+const DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
+    since(0, Fixed(4)),                                // throttle time ms
+    since(0, Array(&Struct(TOPIC_PARTITIONS_TOPICS))), // topics
+    since(0, Optional(TOPIC_PARTITIONS_CURSOR)),       // next cursor
 ];

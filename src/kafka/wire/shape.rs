@@ -36,6 +36,8 @@ pub(super) enum Kind {
     Array(&'static Self),
     /// Other fields.
     Struct(&'static [Field]),
+    /// Other fields behind a byte that says whether they are there.
+    Optional(&'static [Field]),
 }
 
 /// A field of every version from `since` on.
@@ -111,6 +113,11 @@ impl Walker<'_> {
             },
             Kind::Array(element) => self.array(element),
             Kind::Struct(fields) => self.fields(fields),
+            Kind::Optional(fields) => match self.take()? {
+                [1] => self.fields(fields),
+                [0xff] => Ok(()),
+                [byte] => Err(format!("a byte {byte} where 1 (there) or 255 (not there) is expected")),
+            },
         }
     }
 

@@ -3,7 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest,
-    DescribeQuorumRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest, ResponseHeader,
+    DescribeQuorumRequest, DescribeTopicPartitionsRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest,
+    ResponseHeader,
 };
 use kafka_protocol::protocol::{Decodable, HeaderVersion, Message, Request};
 use proptest::prelude::*;
@@ -70,6 +71,14 @@ impl Grower {
                 (0..count).for_each(|_| self.value(element));
             }
             Kind::Struct(fields) => self.fields(fields),
+            Kind::Optional(fields) => {
+                if self.random.random() {
+                    self.bytes.put_i8(1);
+                    self.fields(fields);
+                } else {
+                    self.bytes.put_i8(-1);
+                }
+            }
         }
     }
 
@@ -123,7 +132,19 @@ proptest! {
         reads_alike::<DescribeClusterRequest>(seed);
         reads_alike::<DescribeQuorumRequest>(seed);
         reads_alike::<ListOffsetsRequest>(seed);
+        reads_alike::<DescribeTopicPartitionsRequest>(seed);
     }
+}
+
+#[test]
+fn what_may_be_left_out_says_whether_it_is_there() {
+    let answer = |there: u8| {
+        let frame = [0, 0, 0, 1, 0, 0, 0, 0, 0, 1, there, 2, b'x', 0, 0, 0, 3, 0, 0];
+        decode_response::<DescribeTopicPartitionsRequest>(Bytes::copy_from_slice(&frame), 0)
+    };
+    assert_eq!(answer(1).unwrap().next_cursor.unwrap().partition_index, 3);
+    let error = answer(2).unwrap_err();
+    assert!(error.to_string().contains("a byte 2 where 1 (there) or 255 (not there) is expected"), "{error}");
 }
 
 #[test]
