@@ -7,11 +7,12 @@ mod clean;
 mod cluster;
 mod doctor;
 mod exit;
+mod output;
 pub mod plan;
 mod report;
 mod run;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
@@ -22,6 +23,7 @@ use crate::plan::PlanError;
 use crate::run::RunError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
 pub use exit::Exit;
+use output::Output;
 
 /// Runs the program with the process's own arguments.
 #[must_use]
@@ -33,7 +35,9 @@ pub fn main() -> ExitCode {
     let exit = match execute(arguments.command, globals) {
         Ok(exit) => exit,
         Err(error) => {
-            print_error(&error, globals.painter_for(&std::io::stderr()));
+            let stderr = std::io::stderr();
+            // There is nobody left to tell that nobody reads what went wrong; the exit code says it.
+            let _ = write_error(&error, globals.painter_for(&stderr), &mut stderr.lock());
             exit_of(&error)
         }
     };
@@ -119,7 +123,9 @@ impl Globals {
             2 => tracing::Level::DEBUG,
             _ => tracing::Level::TRACE,
         };
-        tracing_subscriber::fmt().with_max_level(level).with_ansi(self.colours_on(&std::io::stderr())).with_writer(std::io::stderr).init();
+        let lines = tracing_subscriber::fmt().with_max_level(level).with_ansi(self.colours_on(&std::io::stderr()));
+        // What cannot be written cannot be complained of either.
+        lines.with_writer(std::io::stderr).log_internal_errors(false).init();
     }
 
     /// Whether anything is traced: progress is shown as lines then, since both would draw over each other.
@@ -137,8 +143,7 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
         .thread_name("chaos")
         .enable_all()
         .build()?;
-    let mut output = std::io::stdout();
-    let colours = globals.colours_on(&output);
+    let (mut output, colours) = (Output::stdout(), globals.colours_on(&std::io::stdout()));
     runtime.block_on(async {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
@@ -164,20 +169,19 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if is_usage { Exit::Usage } else { Exit::Environment }
 }
 
-#[allow(clippy::print_stderr, reason = "the one place that prints errors")]
-fn print_error(error: &anyhow::Error, painter: Painter) {
+fn write_error(error: &anyhow::Error, painter: Painter, out: &mut impl Write) -> std::io::Result<()> {
     if let Some(problems) = error.downcast_ref::<PlanError>() {
-        eprintln!("{}", problems.render(painter.enabled));
-        return;
+        return writeln!(out, "{}", problems.render(painter.enabled));
     }
-    eprintln!("{} {error}", painter.paint(Tone::Bad, "error:"));
+    writeln!(out, "{} {error}", painter.paint(Tone::Bad, "error:"))?;
     let mut told = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
         // Typed errors often say their source's words themselves.
         if !told.contains(&cause) {
-            eprintln!("  because: {cause}");
+            writeln!(out, "  because: {cause}")?;
         }
         told = cause;
     }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::{Exit, Globals};
+use super::{Exit, Globals, Output};
 use crate::clock::Clock;
 use crate::plan;
 use crate::run::Stop;
@@ -85,14 +85,16 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
 
 /// Prints what came of it, and tells it as an exit code.
 fn show(ended: &Ended, json: bool, globals: Globals) -> anyhow::Result<Exit> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Output::stdout();
     if json {
         write!(out, "{}", ended.taken.json()?)?;
     } else {
-        write!(out, "{}", ended.taken.summary(globals.colours_on(&out)))?;
+        write!(out, "{}", ended.taken.summary(globals.colours_on(&std::io::stdout())))?;
     }
     if let Some(error) = &ended.left_behind {
-        writeln!(std::io::stderr(), "{} {error}", globals.painter_for(&std::io::stderr()).paint(Tone::Bad, "error:"))?;
+        let mut stderr = std::io::stderr();
+        // The exit code says it to those who do not read.
+        let _ = writeln!(stderr, "{} {error}", globals.painter_for(&stderr).paint(Tone::Bad, "error:"));
         return Ok(Exit::Environment);
     }
     Ok(if ended.interrupted.is_some() { Exit::Interrupted } else { Exit::from(ended.taken.findings.verdict) })

@@ -75,6 +75,20 @@ fn an_output_folder_that_holds_something_is_refused() {
     assert!(folder.path().join("precious").exists());
 }
 
+#[test]
+fn nobody_needs_to_read_what_a_command_says() {
+    // A pipe without a reader, as `| head -1` leaves it.
+    let unread = || std::io::pipe().unwrap().1;
+    let rows: [(&[&str], i32); 3] =
+        [(&["plan", "list"], 0), (&["plan", "check", "no-such-plan.toml"], 2), (&["run", "no-such-plan.toml"], 2)];
+    for (arguments, code) in rows {
+        let output = chaos(arguments).stdout(unread()).output().unwrap();
+        assert_eq!((output.status.code(), text(&output).contains("Broken pipe")), (Some(code), false), "{arguments:?}: {}", text(&output));
+        let status = chaos(arguments).stdout(unread()).stderr(unread()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments:?} without standard error");
+    }
+}
+
 const THREE_MISTAKES: &str = r#"
 name = "three"
 about = "Three mistakes."
