@@ -12,6 +12,7 @@ mod every_order;
 pub mod producer;
 pub mod rpc;
 mod shared;
+pub mod traffic;
 
 /// What the bell is made of; a test of every order of events puts others in their place.
 mod parts {
