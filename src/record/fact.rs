@@ -380,14 +380,14 @@ pub enum Fact {
         is_voter: bool,
         /// First offset that it does not have.
         log_end_offset: i64,
-        /// The last answer before, in which it had less.
+        /// When it was last asked while it had less: the moment at which that question was sent. `None`: it was not asked before.
         not_before_us: Option<i64>,
     },
     /// A broker's own answer to Metadata has changed.
     BrokerShows {
         /// Which broker.
         node: BrokerId,
-        /// When it was last asked with the old answer; `None`: it was not asked before.
+        /// When it was last asked with the old answer, or in vain: the moment at which that question was sent. `None`: it was not asked before.
         not_before_us: Option<i64>,
         /// What it shows now.
         shows: BrokerShows,
@@ -402,7 +402,8 @@ pub enum Fact {
         partition: PartitionIndex,
         /// The epoch that it was asked with.
         leader_epoch: LeaderEpoch,
-        /// When it was last asked with the old answer; `None`: it was not asked before.
+        /// When it was last asked with this epoch and the old answer: the moment at which that question was sent. `None`: it was not asked
+        /// with it before.
         not_before_us: Option<i64>,
         /// The error code, such as 6 (NOT_LEADER_OR_FOLLOWER) or 74 (FENCED_LEADER_EPOCH); `None`: it serves.
         error: Option<i16>,

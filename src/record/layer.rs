@@ -134,7 +134,8 @@ pub struct ControllerImage {
     pub partitions: Vec<PartitionState>,
 }
 
-/// Part of a broker's own answer to Metadata that differs from its answer before; all parts of its first answer are told.
+/// Part of a broker's own answer to Metadata that differs from its answer before. All parts are told of its first answer, and of the first
+/// after it showed nothing. Sets of brokers are in the order of ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shows", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -196,4 +197,7 @@ pub struct ProbeSecond {
     pub cpu_us: Option<u64>,
     /// For how much of the second they looked as often as they can, because something changed.
     pub fast_ms: u64,
+    /// What the layers still disagreed on, in words, when the probes gave up looking as often as they can in this second; `None`: they did not
+    /// have to give up.
+    pub unsettled: Option<String>,
 }
