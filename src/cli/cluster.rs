@@ -16,7 +16,7 @@ use crate::cluster::daemon::Daemon;
 use crate::cluster::inventory::{self, Container, RunObjects};
 use crate::cluster::janitor::{self, Fate};
 use crate::cluster::{Cluster, DockerCluster, Progress, RunId, UpOptions, labels, remove};
-use crate::plan::model::{ClusterSpec, Layout, NetworkMode};
+use crate::plan::model::{ClusterSpec, Layout, LinkNeeds, NetworkMode};
 use crate::plan::{self, PlanError};
 use crate::ui::colour::{Painter, Tone};
 
@@ -181,6 +181,7 @@ fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
             NetworkArgument::Bridge => NetworkMode::Bridge,
             NetworkArgument::Host => NetworkMode::Host,
         },
+        links: LinkNeeds::default(),
     })
 }
 

@@ -50,6 +50,18 @@ pub enum ClusterError {
         /// The reason.
         because: String,
     },
+    /// A command inside a node's network failed.
+    #[error("`{command}` failed beside node {node} with code {code}: {}", said.trim())]
+    CommandFailed {
+        /// Beside which node.
+        node: BrokerId,
+        /// The command.
+        command: String,
+        /// Its exit code.
+        code: i64,
+        /// What it printed.
+        said: String,
+    },
     /// There is no image of this Kafka version and no way to get one.
     #[error(
         "there is no image of Kafka {version}: neither apache/kafka:{version} nor chaos-kafka:{version} is here, and pulling failed \

@@ -121,8 +121,8 @@ impl fmt::Display for RunId {
 /// Digest of all that makes a cluster what it is.
 #[must_use]
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
-    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network } = spec;
-    let text = format!("{kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {request_log}");
+    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, links } = spec;
+    let text = format!("{kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {links:?} {request_log}");
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
@@ -170,6 +170,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::plan::model::LinkNeeds;
 
     #[test]
     fn a_run_id_must_fit_into_a_host_name() {
@@ -209,6 +210,7 @@ mod tests {
             memory_bytes: 1 << 29,
             heap_bytes: 1 << 28,
             network: NetworkMode::Bridge,
+            links: LinkNeeds::default(),
         };
         let others = [
             ClusterSpec { kafka: "4.0.2".into(), ..base.clone() },
@@ -217,12 +219,13 @@ mod tests {
             ClusterSpec { memory_bytes: 1 << 30, ..base.clone() },
             ClusterSpec { heap_bytes: 1 << 27, ..base.clone() },
             ClusterSpec { network: NetworkMode::Host, ..base.clone() },
+            ClusterSpec { links: LinkNeeds { nodes: true }, ..base.clone() },
         ];
         let mut digests: Vec<String> = others.iter().map(|spec| spec_digest(spec, false)).collect();
         digests.push(spec_digest(&base, false));
         digests.push(spec_digest(&base, true));
         digests.sort();
         digests.dedup();
-        assert_eq!(digests.len(), 8);
+        assert_eq!(digests.len(), 9);
     }
 }

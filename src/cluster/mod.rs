@@ -105,6 +105,12 @@ pub trait Cluster: Debug + Send + Sync {
     fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// What the engine says of a node now.
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
+    /// Lets a node's machine drop all that it sends to these others, on open connections too.
+    fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>>;
+    /// Lets it send to them again; those that it was not cut off from are left alone.
+    fn mend_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>>;
+    /// The nodes that a node's machine drops all for, by its kernel's word.
+    fn links_cut(&self, from: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>>;
     /// What a node has used so far.
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>>;
     /// A node's log (standard output and error) since its container was made.

@@ -211,10 +211,18 @@ fn cluster_id(run: &RunId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::model::Layout;
+    use crate::plan::model::{Layout, LinkNeeds};
 
     fn spec(layout: Layout, network: NetworkMode) -> ClusterSpec {
-        ClusterSpec { kafka: "4.3.0".into(), layout, config: BTreeMap::new(), memory_bytes: 768 << 20, heap_bytes: 384 << 20, network }
+        ClusterSpec {
+            kafka: "4.3.0".into(),
+            layout,
+            config: BTreeMap::new(),
+            memory_bytes: 768 << 20,
+            heap_bytes: 384 << 20,
+            network,
+            links: LinkNeeds::default(),
+        }
     }
 
     fn run() -> RunId {

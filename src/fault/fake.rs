@@ -1,6 +1,6 @@
 //! For tests: a cluster of brokers on loopback listeners whose nodes can be hurt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub(super) struct FakeCluster {
     nodes: Vec<Node>,
     up: Mutex<BTreeMap<BrokerId, Up>>,
     boot: Duration,
+    /// Links that are cut: from whom, to whom.
+    cut: Mutex<BTreeSet<(BrokerId, BrokerId)>>,
     /// What was done, in order.
     calls: Mutex<Vec<String>>,
 }
@@ -44,7 +46,7 @@ impl FakeCluster {
             known.push(Node { id: BrokerId(id), is_broker: true, is_controller: true, client_listener, controller_listener: None });
             up.insert(BrokerId(id), Up::Running(broker));
         }
-        Self { state, nodes: known, up: Mutex::new(up), boot, calls: Mutex::default() }
+        Self { state, nodes: known, up: Mutex::new(up), boot, cut: Mutex::default(), calls: Mutex::default() }
     }
 
     /// Replicas of a topic's partitions; the first leads.
@@ -123,6 +125,23 @@ impl Cluster for FakeCluster {
             Some(Up::Exited(code)) => NodeState::Exited { code: *code },
         };
         Box::pin(async move { Ok(state) })
+    }
+
+    fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        self.calls.lock().unwrap().push(format!("cut {from} -> {}", crate::fault::text::nodes(to)));
+        self.cut.lock().unwrap().extend(to.iter().map(|to| (from, *to)));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn mend_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        self.calls.lock().unwrap().push(format!("mend {from} -> {}", crate::fault::text::nodes(to)));
+        self.cut.lock().unwrap().retain(|(cut_from, cut_to)| *cut_from != from || !to.contains(cut_to));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn links_cut(&self, from: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>> {
+        let cut = self.cut.lock().unwrap().iter().filter(|(cut_from, _)| *cut_from == from).map(|(_, to)| *to).collect();
+        Box::pin(async move { Ok(cut) })
     }
 
     fn usage(&self, _node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {

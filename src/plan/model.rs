@@ -4,11 +4,13 @@
 
 mod engine;
 mod expectation;
+mod link;
 mod reserved;
 mod step;
 
 pub use engine::EngineKind;
 pub use expectation::{Comparison, Expectation, Metric};
+pub use link::LinkNeeds;
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Condition, Down, Step, Target};
 
@@ -69,6 +71,8 @@ pub struct ClusterSpec {
     pub heap_bytes: u64,
     /// How nodes reach the host's network.
     pub network: NetworkMode,
+    /// What its links must be able to suffer.
+    pub links: LinkNeeds,
 }
 
 /// Nodes of a cluster. Brokers have ids 1 to n; dedicated controllers follow, from n + 1.

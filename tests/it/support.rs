@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kafka_chaos::clock::Clock;
 use kafka_chaos::cluster::{Progress, ProgressFn, RunId, UpOptions};
-use kafka_chaos::plan::model::{ClusterSpec, Layout, NetworkMode};
+use kafka_chaos::plan::model::{ClusterSpec, Layout, LinkNeeds, NetworkMode};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// One cluster at a time within this binary; `machine_lock` does the same between binaries.
@@ -57,6 +57,7 @@ pub(crate) fn cluster_spec(kafka: &str, layout: Layout) -> ClusterSpec {
         memory_bytes: 768 << 20,
         heap_bytes: 384 << 20,
         network: NetworkMode::Bridge,
+        links: LinkNeeds::default(),
     }
 }
 

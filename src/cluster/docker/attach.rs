@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::owner::Owner;
-    use crate::plan::model::{Layout, NetworkMode};
+    use crate::plan::model::{Layout, LinkNeeds, NetworkMode};
 
     fn spec() -> ClusterSpec {
         ClusterSpec {
@@ -112,6 +112,7 @@ mod tests {
             memory_bytes: 1 << 29,
             heap_bytes: 1 << 28,
             network: NetworkMode::Bridge,
+            links: LinkNeeds::default(),
         }
     }
 

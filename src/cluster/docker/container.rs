@@ -44,6 +44,8 @@ pub(super) fn anchor(common: &Common<'_>, node: &Wiring) -> ContainerCreateBody 
         exposed_ports: Some(bindings.keys().cloned().collect()),
         host_config: Some(HostConfig {
             memory: Some(ANCHOR_MEMORY_BYTES),
+            // Routes are changed in here: Kafka's own container needs no such right.
+            cap_add: common.spec.links.nodes.then(|| vec!["NET_ADMIN".to_owned()]),
             network_mode: Some(run.network_name()),
             port_bindings: Some(bindings),
             ..HostConfig::default()
@@ -104,7 +106,7 @@ fn published(node: &Wiring) -> HashMap<String, Option<Vec<PortBinding>>> {
 mod tests {
     use super::*;
     use crate::ids::BrokerId;
-    use crate::plan::model::Layout;
+    use crate::plan::model::{Layout, LinkNeeds};
 
     /// A node's anchor and its Kafka container.
     fn requests(network: NetworkMode, node: &Wiring) -> (ContainerCreateBody, ContainerCreateBody) {
@@ -115,6 +117,7 @@ mod tests {
             memory_bytes: 768 << 20,
             heap_bytes: 384 << 20,
             network,
+            links: LinkNeeds::default(),
         };
         let labels = HashMap::from([(labels::RUN.to_owned(), "r1".to_owned())]);
         let run = RunId::new("r1").unwrap();

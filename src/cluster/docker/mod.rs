@@ -1,7 +1,7 @@
 //! A cluster in containers of the local engine.
 //!
 //! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed, `requests` counts in it,
-//! `usage` what they use; here is what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
+//! `usage` what they use, `links` cuts them off from each other; here is what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
 //!
 //! ```text
 //! let cluster = DockerCluster::up(..).await?;      // cancelled or failed: leaves nothing
@@ -11,6 +11,7 @@
 
 mod attach;
 mod container;
+mod links;
 mod logs;
 mod process;
 mod requests;
@@ -210,6 +211,18 @@ impl Cluster for DockerCluster {
 
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {
         self.read_usage(node).boxed()
+    }
+
+    fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        self.add_black_holes(from, to).boxed()
+    }
+
+    fn mend_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        self.remove_black_holes(from, to).boxed()
+    }
+
+    fn links_cut(&self, from: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>> {
+        self.black_holes(from).boxed()
     }
 
     fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {

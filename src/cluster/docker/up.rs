@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
     use crate::ids::BrokerId;
-    use crate::plan::model::Layout;
+    use crate::plan::model::{Layout, LinkNeeds};
 
     fn engine_says(message: &str) -> ClusterError {
         let source = Error::DockerResponseServerError { status_code: 500, message: message.to_owned() };
@@ -272,6 +272,7 @@ mod tests {
             memory_bytes: 1,
             heap_bytes: 1,
             network: NetworkMode::Bridge,
+            links: LinkNeeds::default(),
         };
         let run = RunId::new("r1").unwrap();
         for layout in [

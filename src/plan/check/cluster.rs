@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::model::{ClusterSpec, Layout, NetworkMode, RESERVED_PROPERTIES};
+use crate::plan::model::{ClusterSpec, Layout, LinkNeeds, NetworkMode, RESERVED_PROPERTIES};
 use crate::plan::problem::Problem;
 use crate::plan::raw::Fields;
 use crate::plan::units::show_size;
@@ -39,6 +39,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Cluster {
         memory_bytes,
         heap_bytes,
         network,
+        links: LinkNeeds::default(),
     };
     Cluster { spec, layout, min_in_sync_replicas }
 }

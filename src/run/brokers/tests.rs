@@ -48,6 +48,15 @@ impl Cluster for Seen {
         let index = usize::try_from(node.0 - 1).unwrap();
         self.1[index].map_or_else(never, |state| async move { Ok(state) }.boxed())
     }
+    fn cut_links<'a>(&'a self, _: BrokerId, _: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        never()
+    }
+    fn mend_links<'a>(&'a self, _: BrokerId, _: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
+        never()
+    }
+    fn links_cut(&self, _: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>> {
+        never()
+    }
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {
         let memory_bytes = u64::try_from(node.0).ok();
         async move { Ok(NodeUsage { memory_bytes, ..NodeUsage::default() }) }.boxed()
