@@ -14,7 +14,7 @@ use kafka_protocol::protocol::StrBytes;
 use super::view::{BrokerView, ClusterDescription, ClusterView, PartitionView, QuorumView, ReplicaView, TopicView};
 use super::{Admin, AdminError, Failure, is_passing};
 use crate::ids::{BrokerId, HostPort, LeaderEpoch, PartitionIndex, TopicId, TopicName};
-use crate::kafka::net::rpc::{Rpc, RpcError};
+use crate::kafka::net::rpc::RpcError;
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::versions::BrokerVersions;
 
@@ -85,13 +85,13 @@ impl Admin {
     /// # Errors
     /// It does not, and why.
     pub async fn api_versions(&self, listener: &HostPort) -> Result<BrokerVersions, AdminError> {
-        let rpc = Rpc::connect(listener, &self.client_id, self.call_timeout, &self.clock).await?;
+        let rpc = self.connect(listener).await?;
         Ok(rpc.versions().clone())
     }
 }
 
 impl Failure {
-    fn into_error(self) -> AdminError {
+    pub(super) fn into_error(self) -> AdminError {
         match self {
             Self::Again(error) | Self::Final(error) => error,
         }
@@ -104,12 +104,12 @@ impl Failure {
     }
 }
 
-fn metadata_request(topics: Option<&[TopicName]>) -> MetadataRequest {
+pub(super) fn metadata_request(topics: Option<&[TopicName]>) -> MetadataRequest {
     let named = |topic: &TopicName| MetadataRequestTopic::default().with_name(Some(wire_name(topic)));
     MetadataRequest::default().with_topics(topics.map(|names| names.iter().map(named).collect())).with_allow_auto_topic_creation(false)
 }
 
-fn read_metadata(response: MetadataResponse) -> Result<ClusterView, Failure> {
+pub(super) fn read_metadata(response: MetadataResponse) -> Result<ClusterView, Failure> {
     if let Some(code) = ErrorCode::from_wire(response.error_code) {
         return Err(Failure::refused("Metadata", code, None));
     }
@@ -179,14 +179,14 @@ fn read_cluster(response: DescribeClusterResponse, includes_fenced: bool) -> Res
     Ok(ClusterDescription { cluster_id: response.cluster_id.to_string(), controller, brokers, includes_fenced })
 }
 
-fn quorum_request() -> DescribeQuorumRequest {
+pub(super) fn quorum_request() -> DescribeQuorumRequest {
     let topic = TopicData::default()
         .with_topic_name(WireTopicName(StrBytes::from_static_str(METADATA_TOPIC)))
         .with_partitions(vec![PartitionData::default().with_partition_index(0)]);
     DescribeQuorumRequest::default().with_topics(vec![topic])
 }
 
-fn read_quorum(response: DescribeQuorumResponse) -> Result<QuorumView, Failure> {
+pub(super) fn read_quorum(response: DescribeQuorumResponse) -> Result<QuorumView, Failure> {
     const ASKED: &str = "DescribeQuorum";
     if let Some(code) = ErrorCode::from_wire(response.error_code) {
         return Err(Failure::refused(ASKED, code, response.error_message.as_ref()));

@@ -3,10 +3,11 @@
 //! Changes go to any broker that answers (in KRaft each forwards to the active controller) and are retried while the controller moves
 //! or a broker is down, within [`Admin::with_patience`]. Views of *one* broker ([`Admin::metadata_of`], [`Admin::cluster_of`],
 //! [`Admin::quorum_of`], [`Admin::ends_of`], [`Admin::served_by`], [`Admin::eligible_of`], [`Admin::api_versions`]) are asked once: whoever
-//! watches wants to see the failure. Answers are plain values of our own.
+//! watches wants to see the failure. A [`Caller`] holds on to one listener. Answers are plain values of our own.
 //!
 //! Not here: the producer's own metadata (`core`). Called by `cluster`, `fault`, `probe` and `run`.
 
+mod caller;
 mod describe;
 mod eligible;
 mod error;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use kafka_protocol::protocol::Request;
 
+pub use caller::Caller;
 pub use error::{AdminError, TopicFailure};
 pub use offsets::{End, InEpoch};
 pub use topics::{NewTopic, Placement};
@@ -32,6 +34,7 @@ pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, Pa
 
 use super::net::rpc::Rpc;
 pub use super::net::rpc::RpcError;
+pub use super::net::traffic::{Traffic, TrafficCounts};
 pub use super::wire::error::ErrorCode;
 use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
@@ -51,6 +54,7 @@ pub struct Admin {
     bootstrap: Vec<HostPort>,
     client_id: Arc<str>,
     clock: Clock,
+    traffic: Traffic,
     call_timeout: Duration,
     patience: Duration,
     /// Index of the bootstrap address that answered last.
@@ -75,6 +79,7 @@ impl Admin {
             bootstrap,
             client_id: Arc::from(client_id),
             clock,
+            traffic: Traffic::default(),
             call_timeout: CALL_TIMEOUT,
             patience: PATIENCE,
             preferred: AtomicUsize::new(0),
@@ -96,6 +101,13 @@ impl Admin {
         self
     }
 
+    /// Counts what its calls cost there.
+    #[must_use]
+    pub fn with_traffic(mut self, traffic: Traffic) -> Self {
+        self.traffic = traffic;
+        self
+    }
+
     /// Asks one broker once. A kept connection that turns out to be dead is replaced: that it died says nothing about now.
     async fn ask<R: Request>(&self, broker: &HostPort, request: &R) -> Result<R::Response, RpcError> {
         if let Some(mut kept) = self.take_idle(broker) {
@@ -104,15 +116,19 @@ impl Admin {
                 other => return self.finish(broker, kept, other),
             }
         }
-        let mut fresh = Rpc::connect(broker, &self.client_id, self.call_timeout, &self.clock).await?;
+        let mut fresh = self.connect(broker).await?;
         let outcome = fresh.call(request, self.call_timeout).await;
         self.finish(broker, fresh, outcome)
     }
 
     /// Asks one broker once over a connection of its own, for requests that must not be sent twice unknowingly.
     async fn ask_fresh<R: Request>(&self, broker: &HostPort, request: &R) -> Result<R::Response, RpcError> {
-        let mut rpc = Rpc::connect(broker, &self.client_id, self.call_timeout, &self.clock).await?;
+        let mut rpc = self.connect(broker).await?;
         rpc.call(request, self.call_timeout).await
+    }
+
+    async fn connect(&self, broker: &HostPort) -> Result<Rpc, RpcError> {
+        Rpc::connect(broker, &self.client_id, self.call_timeout, &self.clock, &self.traffic).await
     }
 
     /// Asks bootstrap brokers in turn until `read` takes an answer, patience is over, or another try cannot help.

@@ -68,7 +68,7 @@ impl Admin {
     }
 }
 
-fn ends_request(end: End, partitions: &[InEpoch]) -> ListOffsetsRequest {
+pub(super) fn ends_request(end: End, partitions: &[InEpoch]) -> ListOffsetsRequest {
     let mut topics: BTreeMap<&TopicName, Vec<ListOffsetsPartition>> = BTreeMap::new();
     for (partition, epoch) in partitions {
         let asked = ListOffsetsPartition::default()
@@ -86,7 +86,7 @@ fn ends_request(end: End, partitions: &[InEpoch]) -> ListOffsetsRequest {
         .with_topics(topics.into_iter().map(topic).collect())
 }
 
-fn read_ends(response: ListOffsetsResponse) -> BTreeMap<TopicPartition, Result<i64, ErrorCode>> {
+pub(super) fn read_ends(response: ListOffsetsResponse) -> BTreeMap<TopicPartition, Result<i64, ErrorCode>> {
     let mut ends = BTreeMap::new();
     for topic in response.topics {
         let name = TopicName::from(topic.name.as_str());

@@ -72,6 +72,20 @@ async fn connections_are_kept_and_replaced_when_they_died() {
 }
 
 #[tokio::test]
+async fn calls_and_connections_are_counted() {
+    let state = shared(1);
+    let broker = FakeBroker::start(1, 0, &state).await;
+    let traffic = Traffic::default();
+    let admin = admin(&[&broker]).with_traffic(traffic.clone());
+    for _ in 0..3 {
+        admin.metadata_of(&broker.host_port(), None).await.unwrap();
+    }
+    let counts = traffic.take();
+    assert_eq!(counts.requests, [("ApiVersions".to_owned(), 1), ("Metadata".to_owned(), 3)].into());
+    assert!(counts.request_bytes > 4 * 20 && counts.response_bytes > 4 * 20, "{counts:?}");
+}
+
+#[tokio::test]
 async fn any_bootstrap_broker_that_answers_will_do() {
     let state = shared(1);
     let broker = FakeBroker::start(1, 0, &state).await;

@@ -1,8 +1,8 @@
 //! Sockets and timers: the driver of `core` with the handles that users hold, and a connection for one request at a time. Every wait is
 //! bounded.
 //!
-//! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use. Not here: what the bytes
-//! mean to a producer (`core`), how they are laid out (`wire`).
+//! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use, [`traffic`] what they
+//! have cost. Not here: what the bytes mean to a producer (`core`), how they are laid out (`wire`).
 
 pub mod connector;
 mod doorbell;

@@ -4,7 +4,6 @@
 //! because a late response could be taken for the next one's. Not the producer's way to its brokers: nothing is pipelined here.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -14,9 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use super::traffic::{Traffic, api_name};
 use crate::clock::Clock;
 use crate::ids::HostPort;
+use crate::kafka::net::traffic::{Traffic, api_name};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::{FrameReader, WireError, correlation_id_of, decode_response, encode_request};
 use crate::kafka::wire::versions::BrokerVersions;
@@ -115,30 +114,22 @@ pub struct Rpc {
     stream: TcpStream,
     frames: FrameReader,
     versions: BrokerVersions,
+    traffic: Traffic,
     correlation_id: i32,
     spent: bool,
-    traffic: Arc<Traffic>,
 }
 
 impl Rpc {
-    /// Connects and asks for the broker's versions, all within `timeout`.
+    /// Connects and asks for the broker's versions, all within `timeout`. What the connection sends and receives is counted in `traffic`.
     ///
     /// # Errors
     /// Any [`RpcError`] but [`RpcError::Unsupported`].
-    pub async fn connect(address: &HostPort, client_id: &str, timeout: Duration, clock: &Clock) -> Result<Self, RpcError> {
-        Self::connect_counted(address, client_id, timeout, clock, &Arc::default()).await
-    }
-
-    /// The same, and all that this connection carries is counted there.
-    ///
-    /// # Errors
-    /// As [`Rpc::connect`].
-    pub async fn connect_counted(
+    pub async fn connect(
         address: &HostPort,
         client_id: &str,
         timeout: Duration,
         clock: &Clock,
-        traffic: &Arc<Traffic>,
+        traffic: &Traffic,
     ) -> Result<Self, RpcError> {
         let deadline = clock.instant_of(clock.now() + timeout);
         let connecting = TcpStream::connect((&*address.host, address.port));
@@ -155,9 +146,9 @@ impl Rpc {
             stream,
             frames: FrameReader::default(),
             versions: BrokerVersions::default(),
+            traffic: traffic.clone(),
             correlation_id: 0,
             spent: false,
-            traffic: Arc::clone(traffic),
         };
         rpc.versions = rpc.negotiate(deadline, timeout).await?;
         Ok(rpc)
@@ -236,7 +227,8 @@ impl Rpc {
             .map_err(|source| RpcError::Unsendable { address: self.address.clone(), source })?;
         // Spent until the response is there: a caller may also drop this future half-way.
         self.spent = true;
-        let answer = match timeout_at(deadline, self.write_and_read(R::KEY, &frame)).await {
+        self.traffic.sent(R::KEY, frame.len());
+        let answer = match timeout_at(deadline, self.write_and_read(&frame)).await {
             Ok(answer) => answer?,
             Err(_) => {
                 return Err(RpcError::TimedOut { address: self.address.clone(), doing: api_name(R::KEY), waited: timeout });
@@ -250,11 +242,10 @@ impl Rpc {
         Ok(answer)
     }
 
-    async fn write_and_read(&mut self, key: i16, frame: &[u8]) -> Result<Bytes, RpcError> {
+    async fn write_and_read(&mut self, frame: &[u8]) -> Result<Bytes, RpcError> {
         if let Err(source) = self.stream.write_all(frame).await {
             return Err(self.closed(source));
         }
-        self.traffic.sent(key, frame.len());
         let mut chunk = BytesMut::with_capacity(READ_BYTES);
         loop {
             match self.frames.next_frame() {
@@ -264,8 +255,8 @@ impl Rpc {
             }
             match self.stream.read_buf(&mut chunk).await {
                 Ok(0) => return Err(self.closed(io::ErrorKind::UnexpectedEof.into())),
-                Ok(read) => {
-                    self.traffic.received(read);
+                Ok(bytes) => {
+                    self.traffic.received(bytes);
                     self.frames.push(&chunk);
                 }
                 Err(source) => return Err(self.closed(source)),
@@ -291,24 +282,17 @@ fn is_unsupported_version(frame: &Bytes) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use kafka_protocol::messages::api_versions_response::ApiVersion;
     use kafka_protocol::messages::{ApiKey, MetadataRequest};
     use kafka_protocol::protocol::Encodable;
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::kafka::net::traffic::Carried;
 
     const TIMEOUT: Duration = Duration::from_secs(1);
 
     /// A peer that answers ApiVersions, and the next request with these bytes (and then nothing more).
     async fn connected(then: &'static [u8]) -> (Rpc, tokio::task::JoinHandle<TcpStream>) {
-        connected_and_counted(then, &Arc::default()).await
-    }
-
-    async fn connected_and_counted(then: &'static [u8], traffic: &Arc<Traffic>) -> (Rpc, tokio::task::JoinHandle<TcpStream>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
         let peer = tokio::spawn(async move {
@@ -323,7 +307,7 @@ mod tests {
             stream.write_all(then).await.unwrap();
             stream
         });
-        (Rpc::connect_counted(&address, "test", TIMEOUT, &Clock::real(), traffic).await.unwrap(), peer)
+        (Rpc::connect(&address, "test", TIMEOUT, &Clock::real(), &Traffic::default()).await.unwrap(), peer)
     }
 
     async fn read_request(stream: &mut TcpStream) {
@@ -354,22 +338,6 @@ mod tests {
             assert!(error.is_ambiguous(), "{error}");
             assert!(!rpc.is_usable(), "{error}");
         }
-    }
-
-    #[tokio::test]
-    async fn what_a_connection_carries_is_counted() {
-        let (traffic, metadata) = (Arc::default(), MetadataRequest::default());
-        let (_rpc, _peer) = connected_and_counted(&[], &traffic).await;
-        let greeting = traffic.take();
-        assert_eq!(greeting.requests, BTreeMap::from([("ApiVersions".to_owned(), 1)]));
-        let (mut rpc, _peer) = connected_and_counted(&[0, 0, 0, 1], &traffic).await;
-        rpc.call(&metadata, TIMEOUT).await.unwrap_err();
-        let carried = traffic.take();
-        assert_eq!(carried.requests, BTreeMap::from([("ApiVersions".to_owned(), 1), ("Metadata".to_owned(), 1)]));
-        let sent = encode_request(2, &rpc.client_id, 13, &metadata).unwrap().len() as u64;
-        assert_eq!(carried.request_bytes, greeting.request_bytes + sent);
-        assert_eq!(carried.response_bytes, greeting.response_bytes + 4, "the bytes of a malformed response count too");
-        assert_eq!(traffic.take(), Carried::default(), "each is told once");
     }
 
     #[tokio::test]
