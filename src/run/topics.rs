@@ -46,6 +46,10 @@ pub(super) async fn create(admin: &Admin, nodes: &[Node], topics: &[TopicSpec]) 
 pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan) -> Result<(), RunError> {
     let mut names: Vec<TopicName> = plan.topics.iter().map(|topic| topic.name.clone()).collect();
     names.extend(created_by(&plan.steps));
+    // Brokers make a topic that is merely asked for, where the plan lets them.
+    names.extend(plan.producers.iter().flat_map(|group| &group.topics).cloned());
+    names.sort();
+    names.dedup();
     let view = admin.metadata(None).await.map_err(RunError::Topics)?;
     names.retain(|name| view.topic(name).is_some());
     if names.is_empty() {

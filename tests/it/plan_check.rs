@@ -178,6 +178,8 @@ fn producers() {
     insta::assert_snapshot!(spoiled(&[
         ("topics = [\"orders\"]", "topics = [\"order\"]"),
         ("topics = [\"orders\"]", "topics = [\"audit\", \"audit-1\"]"),
+        ("topics = [\"orders\"]", "topics = [\"oders\"]\nmissing = [\"oders\", \"order\"]"),
+        ("topics = [\"orders\"]", "topics = [\"orders\"]\nmissing = [\"orders\"]"),
         ("topics = [\"orders\"]", "topics = []"),
         ("topics = [\"orders\"]", "topics = \"orders\""),
         ("topics = [\"orders\"]", "topics = [\"orders\"]\nengine = \"librdkafk\""),

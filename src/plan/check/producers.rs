@@ -8,7 +8,7 @@ use crate::ids::{HostPort, TopicName};
 use crate::plan::model::{Active, Arrivals, EngineKind, Load, ProducerGroup, RecordSpec};
 use crate::plan::problem::{Problem, Severity};
 use crate::plan::producer_config;
-use crate::plan::raw::{Fields, Property};
+use crate::plan::raw::{At, Fields, Property};
 use crate::plan::units::{self, Rate};
 
 use super::scene::Scene;
@@ -63,12 +63,14 @@ fn share(count: u32, fields: &Fields<'_>, scene: &Scene<'_>) -> Option<NonZeroU3
 fn topics(fields: &Fields<'_>, scene: &Scene<'_>) -> Vec<TopicName> {
     let mut topics: Vec<TopicName> = Vec::new();
     let Some(names) = fields.texts("topics") else { return topics };
+    let missing = missing(fields, &names, scene);
     if names.is_empty() {
         let problem = Problem::error(fields.span_of("topics"), "`topics` names nothing to write to");
         scene.report(problem.hint("for instance `topics = [\"orders\"]`"));
     }
     for name in names {
-        for topic in scene.topics_named(&name) {
+        let known = if missing.contains(&name.value) { vec![name.value.to_owned()] } else { scene.topics_named(&name) };
+        for topic in known {
             let topic = TopicName::from(topic.as_str());
             if topics.contains(&topic) {
                 scene.report(Problem::error(name.span.clone(), format!("topic `{topic}` is listed twice")).hint("leave one of them out"));
@@ -78,6 +80,23 @@ fn topics(fields: &Fields<'_>, scene: &Scene<'_>) -> Vec<TopicName> {
         }
     }
     topics
+}
+
+/// Those of `topics` that nobody makes, on purpose.
+fn missing<'p>(fields: &Fields<'p>, topics: &[At<&str>], scene: &Scene<'_>) -> Vec<&'p str> {
+    let listed = if fields.has("missing") { fields.texts("missing").unwrap_or_default() } else { Vec::new() };
+    for name in &listed {
+        if !topics.iter().any(|topic| topic.value == name.value) {
+            let problem = Problem::error(name.span.clone(), format!("`{}` is not among the group's `topics`", name.value));
+            scene.report(problem.hint("`missing` says which of `topics` are missing on purpose: list it in both"));
+        } else if scene.topics.is_ever_made(name.value) {
+            let problem = Problem::error(name.span.clone(), format!("`{}` is not missing: this plan makes it", name.value));
+            scene.report(problem.hint("leave it out of `missing`"));
+        } else {
+            words::name(name, "missing", scene.problems);
+        }
+    }
+    listed.iter().map(|name| name.value).collect()
 }
 
 fn load(fields: &Fields<'_>, scene: &Scene<'_>) -> Load {

@@ -123,6 +123,11 @@ impl Topics {
         self.existing.contains_key(name)
     }
 
+    /// Whether the plan makes a topic, or topics, of this name at any time.
+    pub(super) fn is_ever_made(&self, name: &str) -> bool {
+        self.ever.contains(name) || self.families.contains_key(name)
+    }
+
     pub(super) fn create(&mut self, name: &str, partitions: Option<u32>) {
         self.existing.insert(name.to_owned(), partitions);
         self.ever.insert(name.to_owned());

@@ -137,6 +137,13 @@ const PRODUCER_KEYS: &[Key] = &[
     ),
     key("topics", Kind::List(&TOPIC_NAME), Required, "topics = [\"orders\"]", "Each producer writes to all of them in turn."),
     key(
+        "missing",
+        Kind::List(&TOPIC_NAME),
+        Optional,
+        "missing = [\"oders\"]",
+        "Those of `topics` that nobody makes, on purpose: what a misspelt name costs.",
+    ),
+    key(
         "rate",
         Kind::Text { what: "a rate in quotes", pattern: r"^(max|[0-9]+(\.[0-9]+)? */ *(s|min|h))$" },
         Optional,
