@@ -35,6 +35,10 @@ pub use logs::SavedLog;
 pub use requests::RequestCounts;
 pub use up::UpOptions;
 
+/// How often a node's processes are tried to be frozen again, and the pause before each.
+const FREEZE_RETRIES_MAX: u32 = 10;
+const FREEZE_BACKOFF: Duration = Duration::from_millis(100);
+
 /// A cluster in containers. Removed when it is dropped, unless it is kept.
 #[derive(Debug)]
 pub struct DockerCluster {
@@ -126,6 +130,11 @@ impl DockerCluster {
 }
 
 /// The engine's answer to an action on a node; what the node's state does not allow is a refusal.
+/// On a busy machine the kernel does not always freeze a whole group of processes while the engine waits for it.
+fn could_not_freeze(error: &Error) -> bool {
+    matches!(error, Error::DockerResponseServerError { status_code: 500, message } if message.contains("unable to freeze"))
+}
+
 fn acted(node: BrokerId, action: &'static str, outcome: Result<(), Error>) -> Result<(), ClusterError> {
     match outcome {
         Err(Error::DockerResponseServerError { status_code: 409, message }) => {
@@ -185,7 +194,19 @@ impl Cluster for DockerCluster {
     }
 
     fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
-        async move { acted(node, "paused", self.daemon.client().pause_container(&self.container(node)?).await) }.boxed()
+        async move {
+            let container = self.container(node)?;
+            let mut outcome = self.daemon.client().pause_container(&container).await;
+            for _ in 0..FREEZE_RETRIES_MAX {
+                if !outcome.as_ref().is_err_and(could_not_freeze) {
+                    break;
+                }
+                tokio::time::sleep(FREEZE_BACKOFF).await;
+                outcome = self.daemon.client().pause_container(&container).await;
+            }
+            acted(node, "paused", outcome)
+        }
+        .boxed()
     }
 
     fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
@@ -227,5 +248,19 @@ impl Cluster for DockerCluster {
 
     fn logs(&self, node: BrokerId) -> BoxFuture<'_, Result<Vec<u8>, ClusterError>> {
         async move { self.read_log(node, logs::Part::Last { bytes: logs::LOG_BYTES_MAX }).await.map(|log| log.bytes) }.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_freeze_that_came_too_late_is_tried_again() {
+        let said = "Cannot pause container c9: OCI runtime pause failed: unable to freeze: unknown";
+        let error = |status_code, message: &str| Error::DockerResponseServerError { status_code, message: message.to_owned() };
+        assert!(could_not_freeze(&error(500, said)));
+        assert!(!could_not_freeze(&error(409, said)));
+        assert!(!could_not_freeze(&error(500, "Container c9 is already paused")));
     }
 }
