@@ -12,6 +12,9 @@ const CLUSTER_START: Duration = Duration::from_secs(20);
 /// How long a shipped plan may take, the cluster's start included.
 const WHOLE_RUN_MAX: Duration = Duration::from_secs(150);
 
+/// Plans that lose the majority of controllers on purpose, of which they are warned.
+const LOSES_ITS_QUORUM: [&str; 1] = ["controller-loss"];
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("plans")
 }
@@ -28,8 +31,8 @@ fn shipped() -> Vec<PathBuf> {
 fn shipped_plans_are_sound_say_what_they_show_and_end_in_time() {
     for file in shipped() {
         let checked = plan::load(&file).unwrap_or_else(|error| panic!("{}", error.render(false)));
-        assert!(checked.warnings.is_empty(), "{}", checked.warnings.render(false));
         let plan = checked.plan;
+        assert_eq!(checked.warnings.iter().count() > 0, LOSES_ITS_QUORUM.contains(&plan.name.as_str()), "{}", checked.warnings.render(false));
         assert_eq!(Some(plan.name.as_str()), file.file_stem().and_then(|stem| stem.to_str()), "the plan is named like its file");
         assert!(!plan.about.is_empty() && !plan.expectations.is_empty(), "{}", plan.name);
         let whole = Timeline::of(&plan).end_at.expected + CLUSTER_START;
