@@ -16,17 +16,17 @@ pub const HEADER_BYTES: usize = 61;
 const RECORD_OVERHEAD_BYTES_MAX: usize = 21;
 
 /// Where the header's fields lie.
-mod at {
-    pub(super) const LENGTH: usize = 8;
-    pub(super) const CRC: usize = 17;
-    pub(super) const ATTRIBUTES: usize = 21;
-    pub(super) const LAST_OFFSET_DELTA: usize = 23;
-    pub(super) const BASE_TIMESTAMP: usize = 27;
-    pub(super) const MAX_TIMESTAMP: usize = 35;
-    pub(super) const PRODUCER_ID: usize = 43;
-    pub(super) const PRODUCER_EPOCH: usize = 51;
-    pub(super) const BASE_SEQUENCE: usize = 53;
-    pub(super) const RECORD_COUNT: usize = 57;
+pub(super) mod at {
+    pub(in crate::kafka::wire) const LENGTH: usize = 8;
+    pub(in crate::kafka::wire) const CRC: usize = 17;
+    pub(in crate::kafka::wire) const ATTRIBUTES: usize = 21;
+    pub(in crate::kafka::wire) const LAST_OFFSET_DELTA: usize = 23;
+    pub(in crate::kafka::wire) const BASE_TIMESTAMP: usize = 27;
+    pub(in crate::kafka::wire) const MAX_TIMESTAMP: usize = 35;
+    pub(in crate::kafka::wire) const PRODUCER_ID: usize = 43;
+    pub(in crate::kafka::wire) const PRODUCER_EPOCH: usize = 51;
+    pub(in crate::kafka::wire) const BASE_SEQUENCE: usize = 53;
+    pub(in crate::kafka::wire) const RECORD_COUNT: usize = 57;
 }
 
 /// Least buffer that a new batch starts with, so that thousands of idle producers stay small.

@@ -4,7 +4,7 @@
 
 use kafka_protocol::messages::ApiKey;
 
-use crate::kafka::wire::shape::Kind::{Array, Fixed, Optional, Struct, Text};
+use crate::kafka::wire::shape::Kind::{Array, Bytes, Fixed, Optional, Struct, Text};
 use crate::kafka::wire::shape::{Field, Layout, since, tagged, within};
 
 /// The layout of the response to an API; `None`: this client does not ask for it.
@@ -21,6 +21,8 @@ pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
         ApiKey::DescribeQuorum => (0, DESCRIBE_QUORUM),
         ApiKey::ListOffsets => (6, LIST_OFFSETS),
         ApiKey::DescribeTopicPartitions => (0, DESCRIBE_TOPIC_PARTITIONS),
+        ApiKey::Fetch => (12, FETCH),
+        ApiKey::FetchSnapshot => (0, FETCH_SNAPSHOT),
         _ => return None,
     };
     Some(Layout { flexible_since, fields })
@@ -268,4 +270,81 @@ const DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
     since(0, Fixed(4)),                                // throttle time ms
     since(0, Array(&Struct(TOPIC_PARTITIONS_TOPICS))), // topics
     since(0, Optional(TOPIC_PARTITIONS_CURSOR)),       // next cursor
+];
+
+const EPOCH_END_OFFSET: &[Field] = &[
+    since(12, Fixed(12)), // epoch, end offset
+];
+
+const FETCH_CURRENT_LEADER: &[Field] = &[
+    since(12, Fixed(8)), // leader id, leader epoch
+];
+
+const FETCH_SNAPSHOT_ID: &[Field] = &[
+    since(0, Fixed(12)), // end offset, epoch
+];
+
+const FETCH_ABORTED_TRANSACTIONS: &[Field] = &[
+    since(4, Fixed(16)), // producer id, first offset
+];
+
+const FETCH_PARTITIONS: &[Field] = &[
+    since(0, Fixed(14)),                                  // partition index, error code, high watermark
+    since(4, Fixed(8)),                                   // last stable offset
+    since(5, Fixed(8)),                                   // log start offset
+    tagged(0, 12, Struct(EPOCH_END_OFFSET)),              // diverging epoch
+    tagged(1, 12, Struct(FETCH_CURRENT_LEADER)),          // current leader
+    tagged(2, 12, Struct(FETCH_SNAPSHOT_ID)),             // snapshot id
+    since(4, Array(&Struct(FETCH_ABORTED_TRANSACTIONS))), // aborted transactions
+    since(11, Fixed(4)),                                  // preferred read replica
+    since(0, Bytes),                                      // records
+];
+
+const FETCH_TOPICS: &[Field] = &[
+    within(0, 12, Text),                        // topic
+    since(13, Fixed(16)),                       // topic id
+    since(0, Array(&Struct(FETCH_PARTITIONS))), // partitions
+];
+
+const FETCH_NODE_ENDPOINTS: &[Field] = &[
+    since(16, Fixed(4)), // node id
+    since(16, Text),     // host
+    since(16, Fixed(4)), // port
+    since(16, Text),     // rack
+];
+
+const FETCH: &[Field] = &[
+    since(1, Fixed(4)),                                  // throttle time ms
+    since(7, Fixed(6)),                                  // error code, session id
+    since(0, Array(&Struct(FETCH_TOPICS))),              // responses
+    tagged(0, 16, Array(&Struct(FETCH_NODE_ENDPOINTS))), // node endpoints
+];
+
+const SNAPSHOT_CURRENT_LEADER: &[Field] = &[
+    since(0, Fixed(8)), // leader id, leader epoch
+];
+
+const SNAPSHOT_PARTITIONS: &[Field] = &[
+    since(0, Fixed(6)),                            // index, error code
+    since(0, Struct(FETCH_SNAPSHOT_ID)),           // snapshot id
+    tagged(0, 0, Struct(SNAPSHOT_CURRENT_LEADER)), // current leader
+    since(0, Fixed(16)),                           // size, position
+    since(0, Bytes),                               // unaligned records
+];
+
+const SNAPSHOT_TOPICS: &[Field] = &[
+    since(0, Text),                                // name
+    since(0, Array(&Struct(SNAPSHOT_PARTITIONS))), // partitions
+];
+
+const SNAPSHOT_NODE_ENDPOINTS: &[Field] = &[
+    since(1, Fixed(4)), // node id
+    since(1, Text),     // host
+    since(1, Fixed(2)), // port
+];
+
+const FETCH_SNAPSHOT: &[Field] = &[
+    since(0, Fixed(6)),                                    // throttle time ms, error code
+    since(0, Array(&Struct(SNAPSHOT_TOPICS))),             // topics
+    tagged(0, 1, Array(&Struct(SNAPSHOT_NODE_ENDPOINTS))), // node endpoints
 ];

@@ -7,6 +7,7 @@ pub mod compression;
 pub mod error;
 pub mod frame;
 mod layouts;
+pub mod log;
 pub mod messages;
 pub mod outgoing;
 pub mod produce_request;

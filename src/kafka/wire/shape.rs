@@ -32,6 +32,8 @@ pub(super) enum Kind {
     Fixed(usize),
     /// A string, perhaps null.
     Text,
+    /// Bytes, perhaps null; records too.
+    Bytes,
     /// An array, perhaps null.
     Array(&'static Self),
     /// Other fields.
@@ -111,6 +113,8 @@ impl Walker<'_> {
                 Some(bytes) => self.skip("string", bytes),
                 None => Ok(()),
             },
+            // Bytes are counted as an array's elements are.
+            Kind::Bytes => self.array(&Kind::Fixed(1)),
             Kind::Array(element) => self.array(element),
             Kind::Struct(fields) => self.fields(fields),
             Kind::Optional(fields) => match self.take()? {

@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest,
-    DescribeQuorumRequest, DescribeTopicPartitionsRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest,
-    ResponseHeader,
+    DescribeQuorumRequest, DescribeTopicPartitionsRequest, FetchRequest, FetchSnapshotRequest, InitProducerIdRequest, ListOffsetsRequest,
+    MetadataRequest, ProduceRequest, ResponseHeader,
 };
 use kafka_protocol::protocol::{Decodable, HeaderVersion, Message, Request};
 use proptest::prelude::*;
@@ -58,6 +58,15 @@ impl Grower {
                     self.varint(length + 1);
                 } else {
                     self.bytes.put_i16(i16::try_from(length).unwrap());
+                }
+                self.bytes.put_bytes(b'x', length);
+            }
+            Kind::Bytes => {
+                let length = self.random.random_range(0..6);
+                if self.is_flexible {
+                    self.varint(length + 1);
+                } else {
+                    self.bytes.put_i32(i32::try_from(length).unwrap());
                 }
                 self.bytes.put_bytes(b'x', length);
             }
@@ -133,6 +142,8 @@ proptest! {
         reads_alike::<DescribeQuorumRequest>(seed);
         reads_alike::<ListOffsetsRequest>(seed);
         reads_alike::<DescribeTopicPartitionsRequest>(seed);
+        reads_alike::<FetchRequest>(seed);
+        reads_alike::<FetchSnapshotRequest>(seed);
     }
 }
 
