@@ -44,7 +44,7 @@ const ALLOWED_IN_KAFKA: [(&str, &[&str]); 8] = [
     ("core", &["wire", "event", "metadata"]),
     ("net", &["wire", "event", "metadata", "core"]),
     ("admin", &["wire", "metadata", "net"]),
-    ("raft", &["wire", "net"]),
+    ("raft", &["wire", "net", "admin"]),
     ("mod", &["wire", "event", "metadata", "core", "net", "admin", "raft"]),
 ];
 
