@@ -88,6 +88,17 @@ pub enum ClusterError {
         /// Last port of the range.
         last: u16,
     },
+    /// The engine gave the run's network too few addresses.
+    #[error(
+        "the container engine gave the network {network} the addresses {subnets}, and a cluster needs an IPv4 network of 24 bits or wider\n  \
+         set `default-address-pools` in the engine's configuration"
+    )]
+    TooFewAddresses {
+        /// The network.
+        network: String,
+        /// What it was given.
+        subnets: String,
+    },
     /// Other programs took the chosen ports each time before the engine could.
     #[error("the ports chosen for the cluster were taken by another program {attempts} times in a row; the last time: {message}")]
     PortsTaken {

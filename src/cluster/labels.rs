@@ -122,7 +122,8 @@ impl fmt::Display for RunId {
 #[must_use]
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
     let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, links } = spec;
-    let text = format!("{kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {links:?} {request_log}");
+    // The number tells clusters apart that are made in another way from the same words: since 2, nodes have addresses of their own.
+    let text = format!("2 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {links:?} {request_log}");
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 

@@ -5,7 +5,7 @@
 //! ```text
 //! docker (up, attach, one node, logs) -> ready
 //!    |                                     \-> kafka::admin
-//!    |-> properties, ports, image, labels, owner      what is made, and how it is found again
+//!    |-> properties, ports, subnet, image, labels, owner      what is made, and how it is found again
 //!    |-> remove <- janitor                            the end: orderly, by last resort, or at the next start
 //!    |-> guest                                        a container of clients beside the nodes
 //!    \-> daemon, inventory                            the engine, and what of ours it holds
@@ -28,6 +28,7 @@ mod progress;
 mod properties;
 mod ready;
 pub mod remove;
+mod subnet;
 
 pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
 pub use error::ClusterError;
@@ -63,13 +64,15 @@ pub struct Node {
 pub enum NodeState {
     /// Its process runs.
     Running,
-    /// Its process is frozen.
+    /// Its process is frozen, on its network or off it.
     Paused,
     /// Its process has ended.
     Exited {
         /// With this code (137 after SIGKILL, 143 after SIGTERM).
         code: i64,
     },
+    /// Its process runs, but is on no network.
+    Disconnected,
     /// There is no such container.
     Absent,
 }
@@ -103,6 +106,12 @@ pub trait Cluster: Debug + Send + Sync {
     fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// Thaws them.
     fn unpause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Takes a node off its network: its processes go on, and nobody reaches them.
+    fn disconnect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Brings it back onto its network, under the same address and name.
+    fn connect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
+    /// Whether a node is on its network, whatever its process does.
+    fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>>;
     /// What the engine says of a node now.
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
     /// Lets a node's machine drop all that it sends to these others, on open connections too.

@@ -21,6 +21,10 @@ pub enum What {
     Pause,
     /// Processes thawed.
     Unpause,
+    /// A node leaves its network.
+    Disconnect,
+    /// It comes back.
+    Connect,
     /// Restarts one after the other.
     Rolling,
     /// A topic grows.
@@ -46,6 +50,8 @@ impl What {
             Self::Restart => "restart",
             Self::Pause => "pause",
             Self::Unpause => "unpause",
+            Self::Disconnect => "disconnect",
+            Self::Connect => "connect",
             Self::Rolling => "rolling",
             Self::AddPartitions => "add-partitions",
             Self::CreateTopic => "create-topic",

@@ -16,6 +16,8 @@ pub(super) struct FakeCluster {
     pub(super) state: Shared,
     nodes: Vec<Node>,
     up: Mutex<BTreeMap<BrokerId, Up>>,
+    /// Nodes that are off the network; their brokers are frozen.
+    off: Mutex<BTreeSet<BrokerId>>,
     boot: Duration,
     /// Links that are cut: from whom, to whom.
     cut: Mutex<BTreeSet<(BrokerId, BrokerId)>>,
@@ -46,7 +48,8 @@ impl FakeCluster {
             known.push(Node { id: BrokerId(id), is_broker: true, is_controller: true, client_listener, controller_listener: None });
             up.insert(BrokerId(id), Up::Running(broker));
         }
-        Self { state, nodes: known, up: Mutex::new(up), boot, cut: Mutex::default(), calls: Mutex::default() }
+        let up = Mutex::new(up);
+        Self { state, nodes: known, up, off: Mutex::default(), boot, cut: Mutex::default(), calls: Mutex::default() }
     }
 
     /// Replicas of a topic's partitions; the first leads.
@@ -80,6 +83,19 @@ impl FakeCluster {
             broker.freeze(is_frozen);
             up.insert(node, if is_frozen { Up::Paused(broker) } else { Up::Running(broker) });
         }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn link(&self, call: &str, node: BrokerId, is_connected: bool) -> BoxFuture<'_, Result<(), ClusterError>> {
+        if let Some(Up::Running(broker)) = self.called(call, node).get(&node) {
+            broker.freeze(!is_connected);
+        }
+        let mut off = self.off.lock().unwrap();
+        if is_connected {
+            off.remove(&node)
+        } else {
+            off.insert(node)
+        };
         Box::pin(async { Ok(()) })
     }
 }
@@ -117,9 +133,23 @@ impl Cluster for FakeCluster {
         self.freeze("unpause", node, false)
     }
 
+    fn disconnect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.link("disconnect", node, false)
+    }
+
+    fn connect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.link("connect", node, true)
+    }
+
+    fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
+        let is_connected = !self.off.lock().unwrap().contains(&node);
+        Box::pin(async move { Ok(is_connected) })
+    }
+
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
         let state = match self.up.lock().unwrap().get(&node) {
             None => NodeState::Absent,
+            Some(Up::Running(_)) if self.off.lock().unwrap().contains(&node) => NodeState::Disconnected,
             Some(Up::Running(_)) => NodeState::Running,
             Some(Up::Paused(_)) => NodeState::Paused,
             Some(Up::Exited(code)) => NodeState::Exited { code: *code },

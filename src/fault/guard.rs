@@ -1,7 +1,8 @@
 //! What must be undone when a run ends early: faults still in force, healed in reverse order.
 //!
 //! Undoing talks to the engine, so it cannot happen in `drop`: whoever holds the [`Guards`] calls [`Guards::heal_all`] on every way out.
-//! Containers that are about to be removed need only their pauses undone: a paused process does not react to `stop`.
+//! Containers that are about to be removed need only their pauses undone: a paused process does not react to `stop`. Those that stay are to be
+//! as they were.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +17,8 @@ pub enum Heal {
     Unpause(BrokerId),
     /// Start a node that was killed or stopped.
     Start(BrokerId),
+    /// Bring a node back onto its network.
+    Connect(BrokerId),
 }
 
 /// A fault that could not be undone.
@@ -39,16 +42,17 @@ impl Guards {
         self.lock().iter().rev().copied().collect()
     }
 
-    /// Undoes the faults in force, latest first; nodes that are down are started only if `start_nodes` says so. Returns what failed; all
-    /// the others are tried all the same, and none is kept.
-    pub async fn heal_all(&self, cluster: &dyn Cluster, start_nodes: bool) -> Vec<HealError> {
+    /// Undoes the faults in force, latest first; of a cluster that does not stay only the pauses. Returns what failed; all the others are
+    /// tried all the same, and none is kept.
+    pub async fn heal_all(&self, cluster: &dyn Cluster, stays: bool) -> Vec<HealError> {
         let mut failed = Vec::new();
         // One at a time: a caller that is dropped half-way can come back for the rest.
         while let Some(heal) = self.latest() {
             let healed = match heal {
                 Heal::Unpause(node) => cluster.unpause(node).await,
-                Heal::Start(node) if start_nodes => cluster.start(node).await,
-                Heal::Start(_) => Ok(()),
+                _ if !stays => Ok(()),
+                Heal::Start(node) => cluster.start(node).await,
+                Heal::Connect(node) => cluster.connect(node).await,
             };
             if let Err(source) = healed {
                 failed.push(HealError { heal, source });
@@ -69,6 +73,7 @@ impl Guards {
         let settled = match act {
             NodeAct::Start if is_done => Some(Heal::Start(node)),
             NodeAct::Unpause if is_done => Some(Heal::Unpause(node)),
+            NodeAct::Connect if is_done => Some(Heal::Connect(node)),
             _ if !is_done => undoing(act, node),
             _ => None,
         };
@@ -90,6 +95,7 @@ fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {
     match act {
         NodeAct::Pause => Some(Heal::Unpause(node)),
         NodeAct::Kill | NodeAct::Stop(_) => Some(Heal::Start(node)),
-        NodeAct::Start | NodeAct::Unpause => None,
+        NodeAct::Disconnect => Some(Heal::Connect(node)),
+        NodeAct::Start | NodeAct::Unpause | NodeAct::Connect => None,
     }
 }

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::time::timeout_at;
 
 use super::event::Outcome;
 use super::guard::Guards;
 use super::primitive::{NodeAct, Primitive};
 use crate::clock::Clock;
-use crate::cluster::{Cluster, NodeState};
+use crate::cluster::{Cluster, ClusterError, NodeState};
 use crate::ids::BrokerId;
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
 use crate::plan::model::{Replication, TopicSpec};
@@ -38,10 +39,16 @@ impl Hands {
     /// Whether the primitive makes sense now; nothing is changed.
     pub(super) async fn check(&self, primitive: &Primitive) -> Result<(), Outcome> {
         let Primitive::Node { act, node } = primitive else { return Ok(()) };
-        let asked = self.cluster.state(*node);
-        let state = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
-        let state = state.map_err(|_| Outcome::Failed(unanswered(ENGINE_TIMEOUT)))?.map_err(|error| Outcome::Failed(error.to_string()))?;
-        check_state(*act, *node, state)
+        match act {
+            NodeAct::Disconnect | NodeAct::Connect => check_link(*act, *node, self.answer(self.cluster.is_connected(*node)).await?),
+            _ => check_state(*act, *node, self.answer(self.cluster.state(*node)).await?),
+        }
+    }
+
+    /// The engine's answer to a question, within a bound.
+    async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
+        let answer = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
+        answer.map_err(|_| Outcome::Failed(unanswered(ENGINE_TIMEOUT)))?.map_err(|error| Outcome::Failed(error.to_string()))
     }
 
     /// Does it; returns when it is acknowledged.
@@ -63,6 +70,8 @@ impl Hands {
             NodeAct::Start => (self.cluster.start(node), ENGINE_TIMEOUT),
             NodeAct::Pause => (self.cluster.pause(node), ENGINE_TIMEOUT),
             NodeAct::Unpause => (self.cluster.unpause(node), ENGINE_TIMEOUT),
+            NodeAct::Disconnect => (self.cluster.disconnect(node), ENGINE_TIMEOUT),
+            NodeAct::Connect => (self.cluster.connect(node), ENGINE_TIMEOUT),
         };
         match timeout_at(self.clock.instant_of(self.clock.now() + bound), call).await {
             Ok(done) => {
@@ -82,12 +91,20 @@ fn unanswered(bound: Duration) -> String {
 fn check_state(act: NodeAct, node: BrokerId, state: NodeState) -> Result<(), Outcome> {
     match (act, state) {
         (_, NodeState::Absent) => Err(Outcome::Failed(format!("node {node} has no container"))),
-        (NodeAct::Kill | NodeAct::Stop(_) | NodeAct::Pause, NodeState::Running)
+        (NodeAct::Kill | NodeAct::Stop(_) | NodeAct::Pause, NodeState::Running | NodeState::Disconnected)
         | (NodeAct::Start, NodeState::Exited { .. })
         | (NodeAct::Unpause, NodeState::Paused) => Ok(()),
-        (_, NodeState::Running) => Err(Outcome::NoOp(format!("node {node} is running"))),
+        (_, NodeState::Running | NodeState::Disconnected) => Err(Outcome::NoOp(format!("node {node} is running"))),
         (_, NodeState::Paused) => Err(Outcome::NoOp(format!("node {node} is paused"))),
         (_, NodeState::Exited { code }) => Err(Outcome::NoOp(format!("node {node} is not running (exit code {code})"))),
+    }
+}
+
+fn check_link(act: NodeAct, node: BrokerId, is_connected: bool) -> Result<(), Outcome> {
+    match (act, is_connected) {
+        (NodeAct::Connect, true) => Err(Outcome::NoOp(format!("node {node} is on its network"))),
+        (NodeAct::Disconnect, false) => Err(Outcome::NoOp(format!("node {node} is off its network"))),
+        _ => Ok(()),
     }
 }
 

@@ -41,6 +41,9 @@ impl Watch {
     }
 
     async fn look_at_node(&self, act: NodeAct, node: &Node) -> Look<String> {
+        if matches!(act, NodeAct::Disconnect | NodeAct::Connect) {
+            return self.look_at_link(act, node).await;
+        }
         let state = match self.cluster.state(node.id).await {
             Ok(state) => state,
             Err(error) => return Look::NotYet(error.to_string()),
@@ -50,12 +53,32 @@ impl Watch {
             (NodeAct::Kill | NodeAct::Stop(_), NodeState::Absent) => self.is_silent(node, "its container is gone".to_owned()).await,
             (NodeAct::Start, NodeState::Exited { code }) => Look::Never(format!("its process ended before it served (exit code {code})")),
             (NodeAct::Start | NodeAct::Unpause, NodeState::Running) => self.serves(node).await,
+            (NodeAct::Start | NodeAct::Unpause, NodeState::Disconnected) => {
+                Look::Seen("the engine says running, off its network".to_owned())
+            }
             (NodeAct::Pause, NodeState::Paused) => Look::Seen("the engine says paused".to_owned()),
             (_, state) => Look::NotYet(format!("the engine says {state:?}")),
         }
     }
 
-    /// The process has ended; does its listener keep quiet too?
+    /// Whether a node is on its network or off it; who can serve there does.
+    async fn look_at_link(&self, act: NodeAct, node: &Node) -> Look<String> {
+        let is_connected = match self.cluster.is_connected(node.id).await {
+            Ok(is_connected) => is_connected,
+            Err(error) => return Look::NotYet(error.to_string()),
+        };
+        match (act, is_connected) {
+            (NodeAct::Disconnect, false) => self.is_silent(node, "the engine says off its network".to_owned()).await,
+            (NodeAct::Connect, true) => match self.cluster.state(node.id).await {
+                Ok(NodeState::Running) => self.serves(node).await,
+                Ok(_) => Look::Seen("the engine says on its network".to_owned()),
+                Err(error) => Look::NotYet(error.to_string()),
+            },
+            _ => Look::NotYet(format!("the engine says {} its network", if is_connected { "on" } else { "off" })),
+        }
+    }
+
+    /// The process has ended, or nobody reaches it; does its listener keep quiet too?
     async fn is_silent(&self, node: &Node, detail: String) -> Look<String> {
         let Some(listener) = listener_of(node) else { return Look::Seen(detail) };
         match self.probe.api_versions(&listener).await {

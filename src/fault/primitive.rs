@@ -19,6 +19,10 @@ pub enum NodeAct {
     Pause,
     /// Thaw.
     Unpause,
+    /// Off the network.
+    Disconnect,
+    /// Back onto it.
+    Connect,
 }
 
 impl NodeAct {
@@ -31,13 +35,15 @@ impl NodeAct {
             Self::Start => What::Start,
             Self::Pause => What::Pause,
             Self::Unpause => What::Unpause,
+            Self::Disconnect => What::Disconnect,
+            Self::Connect => What::Connect,
         }
     }
 
     /// Whether it hurts; else it heals.
     #[must_use]
     pub fn is_fault(self) -> bool {
-        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause)
+        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause | Self::Disconnect)
     }
 }
 

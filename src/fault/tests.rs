@@ -211,6 +211,29 @@ async fn all_nodes_are_hit_at_once_as_parts_of_a_group() {
 }
 
 #[tokio::test]
+async fn a_node_off_the_network_is_asked_by_nobody_until_it_is_back() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    cluster.topic("orders", &[&[1, 2]]);
+    let disconnect = || Action::Disconnect { target: Target::LeaderOf(orders(0)) };
+    let grow = Action::AddPartitions { topic: "orders".into(), to: 2 };
+    let run = run(&cluster, [disconnect(), grow, Action::Connect { target: node(1) }, disconnect()]).await;
+    assert_eq!(run.summary.failed, []);
+    assert_eq!(cluster.calls(), ["disconnect 1", "connect 1", "disconnect 1"]);
+    assert_eq!(run.log.node(1), Some(ResolvedNode { id: BrokerId(1), was_controller: Some(true), led: Some(1) }));
+    assert!(run.log.times(2)[2].is_some(), "the others show what broker 1 cannot");
+    assert_eq!(run.guards.in_force(), [Heal::Connect(BrokerId(1))]);
+    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert!(cluster.is_connected(BrokerId(1)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_node_that_is_on_its_network_cannot_be_brought_back() {
+    let cluster = Arc::new(FakeCluster::start(1).await);
+    let run = run(&cluster, [Action::Connect { target: node(1) }]).await;
+    assert_eq!(run.only_failure(), Outcome::NoOp("node 1 is on its network".to_owned()));
+}
+
+#[tokio::test]
 async fn a_run_that_is_cut_off_leaves_guards_that_heal_in_reverse_order() {
     let cluster = Arc::new(FakeCluster::start(3).await);
     let guards = Arc::new(Guards::default());

@@ -80,6 +80,8 @@ impl Action {
             Self::Restart { .. } => "restart",
             Self::Pause { .. } => "pause",
             Self::Unpause { .. } => "unpause",
+            Self::Disconnect { .. } => "disconnect",
+            Self::Connect { .. } => "connect",
             Self::Rolling { .. } => "rolling",
             Self::AddPartitions { .. } => "add-partitions",
             Self::CreateTopic { .. } => "create-topic",
@@ -94,7 +96,12 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
         match self {
-            Self::Kill { target } | Self::Start { target } | Self::Pause { target } | Self::Unpause { target } => {
+            Self::Kill { target }
+            | Self::Start { target }
+            | Self::Pause { target }
+            | Self::Unpause { target }
+            | Self::Disconnect { target }
+            | Self::Connect { target } => {
                 write!(f, "{name} {target}")
             }
             Self::Stop { target, grace } => write!(f, "{name} {target}, grace {}", show_duration(*grace)),

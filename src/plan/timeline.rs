@@ -133,7 +133,9 @@ fn lay_out(steps: &[Step], origin: Estimate, brokers: usize) -> Course<'_> {
 fn length_of(action: &Action, brokers: usize) -> Length {
     let start = Estimate::between(START, START_MOST);
     match action {
-        Action::Kill { .. } | Action::Pause { .. } | Action::Unpause { .. } => Length::default(),
+        Action::Kill { .. } | Action::Pause { .. } | Action::Unpause { .. } | Action::Disconnect { .. } | Action::Connect { .. } => {
+            Length::default()
+        }
         Action::Stop { grace, .. } => Length::both(Estimate::between(STOP, *grace)),
         Action::Start { .. } => Length { acknowledged: Estimate::default(), observed: start },
         Action::Restart { how, down, .. } => {

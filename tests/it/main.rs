@@ -17,6 +17,7 @@ mod plan_check;
 mod plan_command;
 mod plan_docs;
 mod plan_files;
+mod plan_steps;
 mod producer_config;
 mod program;
 mod runs;

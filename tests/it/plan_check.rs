@@ -7,7 +7,7 @@ use kafka_chaos::plan::{self, Problems, Severity};
 use proptest::prelude::*;
 
 /// A plan without problems, which each case spoils in one place.
-const BASE: &str = r#"name = "base"
+pub(crate) const BASE: &str = r#"name = "base"
 about = "A plan to spoil."
 seed = 7
 
@@ -59,7 +59,7 @@ metric = "records.failed"
 is = "== 0"
 "#;
 
-fn problems(text: &str) -> Problems {
+pub(crate) fn problems(text: &str) -> Problems {
     match plan::parse("plan.toml", text) {
         Ok(checked) => checked.warnings,
         Err(problems) => problems,
@@ -67,7 +67,7 @@ fn problems(text: &str) -> Problems {
 }
 
 /// Spoils the base by each pair and shows what is said. Each case has exactly one problem: consequences are not reported.
-fn spoiled(cases: &[(&str, &str)]) -> String {
+pub(crate) fn spoiled(cases: &[(&str, &str)]) -> String {
     let mut report = String::new();
     for (from, to) in cases {
         let text = BASE.replacen(from, to, 1);
@@ -81,7 +81,7 @@ fn spoiled(cases: &[(&str, &str)]) -> String {
 }
 
 const KILL: &str = "kill = { broker = 2 }";
-const ROLLING: &str = "rolling = { restart = \"kill\", then = \"isr-full\", within = \"60s\" }";
+pub(crate) const ROLLING: &str = "rolling = { restart = \"kill\", then = \"isr-full\", within = \"60s\" }";
 
 #[test]
 fn the_base_has_no_problem() {
@@ -226,7 +226,7 @@ fn steps() {
         ("at = \"20s\"\n", ""),
         (ROLLING, ""),
         (ROLLING, "roling = { restart = \"kill\" }"),
-        (ROLLING, "disconnect = { broker = 2 }"),
+        (ROLLING, "link = { from = 1, to = 2 }"),
         (ROLLING, "wait = { for = \"5s\" }\ndelete-topic = { topic = \"orders\" }"),
         (ROLLING, "rolling = { restart = \"kill\", grace = \"5s\" }"),
         (ROLLING, "rolling = { within = \"5s\" }"),

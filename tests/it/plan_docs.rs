@@ -53,6 +53,7 @@ fn the_actions_are_sound() {
     let end = whole.find("[[expect]]").unwrap();
     let down = "kill = { broker = 2 }\n\n[[step]]\nat = \"1s\"\n";
     let frozen = "pause = { broker = 2 }\n\n[[step]]\nat = \"1s\"\n";
+    let cut_off = "disconnect = { broker = 2 }\n\n[[step]]\nat = \"1s\"\n";
     let cells = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |").map(|(cell, _)| cell));
     let actions: Vec<&str> = cells.filter(|cell| cell.contains(" = {") && !cell.contains("...")).collect();
     assert!(actions.len() >= 11, "{actions:?}");
@@ -61,6 +62,8 @@ fn the_actions_are_sound() {
             down
         } else if action.starts_with("unpause") {
             frozen
+        } else if action.starts_with("connect") {
+            cut_off
         } else {
             ""
         };

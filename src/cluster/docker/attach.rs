@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
+use super::network::RunNetwork;
 use super::{DockerCluster, UpOptions};
 use crate::cluster::daemon::Daemon;
 use crate::cluster::inventory::{self, Container, RunObjects};
@@ -14,7 +15,7 @@ use crate::plan::model::ClusterSpec;
 
 impl DockerCluster {
     /// Attaches to the youngest kept cluster that was started from an equal spec and that no other process made and still owns: starts
-    /// nodes that are down, thaws paused ones, waits until it is ready. `None` if there is no such cluster. It stays kept.
+    /// nodes that are down, thaws paused ones, brings back those that are off the network, waits until it is ready. `None` if there is no such cluster. It stays kept.
     ///
     /// # Errors
     /// No engine, or a cluster that was found but cannot be made ready; it is left as it is.
@@ -42,17 +43,20 @@ impl DockerCluster {
         leash.0.disarm();
         let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<_, _>>()?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
-        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, leash })
+        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, network: RunNetwork::default(), leash })
     }
 
-    /// Lets every node run; what holds its address first.
+    /// Lets every node run and be reached; what holds its address first.
     async fn mend(&self, objects: &RunObjects, options: &UpOptions) -> Result<(), ClusterError> {
         for anchor in objects.anchors().filter(|anchor| anchor.state != "running") {
             self.start_container(&anchor.name).await?;
         }
         for node in self.nodes() {
+            if !self.is_connected(node.id).await? {
+                self.connect(node.id).await?;
+            }
             match self.state(node.id).await? {
-                NodeState::Running => {}
+                NodeState::Running | NodeState::Disconnected => {}
                 NodeState::Paused => self.unpause(node.id).await?,
                 NodeState::Exited { .. } | NodeState::Absent => {
                     self.start(node.id).await?;

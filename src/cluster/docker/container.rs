@@ -7,10 +7,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use bollard::models::{ContainerCreateBody, EndpointSettings, HostConfig, HostConfigLogConfig, NetworkingConfig, PortBinding};
+use bollard::models::{
+    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, HostConfig, HostConfigLogConfig, NetworkingConfig, PortBinding,
+};
 
 use crate::cluster::properties::{self, Wiring};
+use crate::cluster::subnet::Subnet;
 use crate::cluster::{RunId, labels};
+use crate::ids::BrokerId;
 use crate::plan::model::{ClusterSpec, NetworkMode};
 
 /// What the engine keeps of a node's log: four files of so much.
@@ -29,12 +33,10 @@ pub(super) struct Common<'a> {
 }
 
 /// The request that makes a node's anchor: any image with a shell does, and Kafka's is here already.
-pub(super) fn anchor(common: &Common<'_>, node: &Wiring) -> ContainerCreateBody {
+pub(super) fn anchor(common: &Common<'_>, node: &Wiring, subnet: Subnet) -> ContainerCreateBody {
     let (run, name) = (common.run, common.run.container_name(node.id));
     let bindings = published(node);
     let own_labels = [(labels::ANCHOR_OF, node.id.to_string()), (labels::PORTS, ports_of(node))];
-    // The node's name belongs to the Kafka container, but peers must find this one under it.
-    let endpoint = EndpointSettings { aliases: Some(vec![name.clone()]), ..EndpointSettings::default() };
     ContainerCreateBody {
         image: Some(common.image.to_owned()),
         hostname: Some(name),
@@ -50,9 +52,17 @@ pub(super) fn anchor(common: &Common<'_>, node: &Wiring) -> ContainerCreateBody 
             port_bindings: Some(bindings),
             ..HostConfig::default()
         }),
-        networking_config: Some(NetworkingConfig { endpoints_config: Some(HashMap::from([(run.network_name(), endpoint)])) }),
+        networking_config: Some(NetworkingConfig {
+            endpoints_config: Some(HashMap::from([(run.network_name(), endpoint(run, node.id, subnet))])),
+        }),
         ..ContainerCreateBody::default()
     }
+}
+
+/// A node's place on the run's network. Its name belongs to the Kafka container, but peers must find the anchor under it.
+pub(super) fn endpoint(run: &RunId, node: BrokerId, subnet: Subnet) -> EndpointSettings {
+    let address = EndpointIpamConfig { ipv4_address: Some(subnet.address_of(node).to_string()), ..EndpointIpamConfig::default() };
+    EndpointSettings { aliases: Some(vec![run.container_name(node)]), ipam_config: Some(address), ..EndpointSettings::default() }
 }
 
 /// The request that makes the container that a node's Kafka runs in.
@@ -105,7 +115,6 @@ fn published(node: &Wiring) -> HashMap<String, Option<Vec<PortBinding>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::BrokerId;
     use crate::plan::model::{Layout, LinkNeeds};
 
     /// A node's anchor and its Kafka container.
@@ -122,7 +131,7 @@ mod tests {
         let labels = HashMap::from([(labels::RUN.to_owned(), "r1".to_owned())]);
         let run = RunId::new("r1").unwrap();
         let common = Common { spec: &spec, run: &run, image: "apache/kafka:4.3.0", labels };
-        (anchor(&common, node), super::node(&common, node, BTreeMap::from([("A".into(), "b".into())])))
+        (anchor(&common, node, "172.19.0.0/16".parse().unwrap()), super::node(&common, node, BTreeMap::from([("A".into(), "b".into())])))
     }
 
     #[test]
@@ -138,7 +147,9 @@ mod tests {
         assert_eq!(bindings.len(), 2);
         assert_eq!(anchor.hostname.as_deref(), Some("chaos-r1-1"));
         let endpoints = anchor.networking_config.unwrap().endpoints_config.unwrap();
-        assert_eq!(endpoints["chaos-r1"].aliases.as_deref(), Some(["chaos-r1-1".to_owned()].as_slice()));
+        let endpoint = &endpoints["chaos-r1"];
+        assert_eq!(endpoint.aliases.as_deref(), Some(["chaos-r1-1".to_owned()].as_slice()));
+        assert_eq!(endpoint.ipam_config.as_ref().unwrap().ipv4_address.as_deref(), Some("172.19.0.2"));
 
         let host = kafka.host_config.unwrap();
         assert_eq!(host.network_mode.as_deref(), Some("container:chaos-r1-1-anchor"));

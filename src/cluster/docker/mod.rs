@@ -1,7 +1,8 @@
 //! A cluster in containers of the local engine.
 //!
 //! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed, `requests` counts in it,
-//! `usage` what they use, `links` cuts them off from each other; here is what can be done to a node, and the end. Owned by `run`; others see it as [`Cluster`].
+//! `usage` what they use, `network` joins them, `links` cuts them off from each other; here is what can be done to a node, and the end. Owned
+//! by `run`; others see it as [`Cluster`].
 //!
 //! ```text
 //! let cluster = DockerCluster::up(..).await?;      // cancelled or failed: leaves nothing
@@ -13,6 +14,7 @@ mod attach;
 mod container;
 mod links;
 mod logs;
+mod network;
 mod process;
 mod requests;
 mod up;
@@ -26,6 +28,7 @@ use bollard::query_parameters::{InspectContainerOptions, KillContainerOptionsBui
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use self::network::RunNetwork;
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, Leash};
 use super::{Cluster, ClusterError, GuestHost, Node, NodeState, NodeUsage, RunId};
@@ -48,6 +51,7 @@ pub struct DockerCluster {
     nodes: Vec<Node>,
     is_kept: bool,
     is_reused: bool,
+    network: RunNetwork,
     leash: Leash,
 }
 
@@ -153,7 +157,7 @@ fn ended_already(state: NodeState) -> Option<&'static str> {
 
 fn runs_already(state: NodeState) -> Option<&'static str> {
     match state {
-        NodeState::Running => Some("it runs already"),
+        NodeState::Running | NodeState::Disconnected => Some("it runs already"),
         NodeState::Paused => Some("it is paused, not ended"),
         NodeState::Exited { .. } | NodeState::Absent => None,
     }
@@ -213,6 +217,18 @@ impl Cluster for DockerCluster {
         async move { acted(node, "unpaused", self.daemon.client().unpause_container(&self.container(node)?).await) }.boxed()
     }
 
+    fn disconnect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.take_off(node).boxed()
+    }
+
+    fn connect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.bring_back(node).boxed()
+    }
+
+    fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
+        self.is_on(node).boxed()
+    }
+
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
         async move {
             let container = self.container(node)?;
@@ -223,6 +239,7 @@ impl Cluster for DockerCluster {
             };
             Ok(match state.status {
                 Some(ContainerStateStatusEnum::PAUSED) => NodeState::Paused,
+                _ if state.running == Some(true) && self.network.may_lack(node) && !self.is_on(node).await? => NodeState::Disconnected,
                 _ if state.running == Some(true) => NodeState::Running,
                 _ => NodeState::Exited { code: state.exit_code.unwrap_or_default() },
             })

@@ -55,9 +55,11 @@ fn resident_bytes(status: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
 }
 
-/// Bytes received and sent on all interfaces but the loopback, from `net/dev`: the 1st and 9th numbers behind the name.
+/// Bytes received and sent on all interfaces but the loopback, from `net/dev`: the 1st and 9th numbers behind the name. `None` without any: the
+/// node is off its network, and with the interface its counts have gone.
 fn traffic(table: &str) -> Option<(u64, u64)> {
-    let interfaces = table.lines().filter_map(|line| line.split_once(':')).filter(|(name, _)| name.trim() != "lo");
+    let mut interfaces = table.lines().filter_map(|line| line.split_once(':')).filter(|(name, _)| name.trim() != "lo").peekable();
+    interfaces.peek()?;
     interfaces
         .map(|(_, numbers)| {
             let mut numbers = numbers.split_ascii_whitespace().map(str::parse::<u64>);
@@ -80,6 +82,7 @@ mod tests {
                      eth0:   59815     495    0    0    0     0          0         0    81263     639    0    0\n  eth1: 5 1 0 0 0 0 0 0 7 1 0 0\n";
         assert_eq!(traffic(table), Some((59_820, 81_270)));
         assert_eq!(traffic("eth0: 12 x"), None);
+        assert_eq!(traffic("    lo:    1510      11    0    0    0     0          0         0     1510      11    0    0\n"), None);
     }
 
     #[test]

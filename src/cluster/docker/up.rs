@@ -5,18 +5,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::models::{ContainerCreateBody, NetworkCreateRequest, VolumeCreateRequest};
+use bollard::models::{ContainerCreateBody, VolumeCreateRequest};
 use bollard::query_parameters::{CreateContainerOptionsBuilder, StartContainerOptions};
 use futures_util::future::try_join_all;
 
 use super::DockerCluster;
 use super::container::{self, Common};
+use super::network::RunNetwork;
 use crate::clock::Clock;
 use crate::cluster::daemon::{Daemon, could_not};
 use crate::cluster::inventory::RunObjects;
 use crate::cluster::owner::Owner;
 use crate::cluster::properties::{self, Wiring};
 use crate::cluster::remove::{self, LastResort, Leash};
+use crate::cluster::subnet::Subnet;
 use crate::cluster::{ClusterError, Progress, ProgressFn, RunId, image, inventory, janitor, labels, ports, ready};
 use crate::plan::model::{ClusterSpec, NetworkMode};
 
@@ -93,6 +95,7 @@ impl DockerCluster {
                 nodes: wirings.iter().map(Wiring::node).collect(),
                 is_kept: options.keep,
                 is_reused: false,
+                network: RunNetwork::default(),
                 leash: Leash(LastResort::armed(daemon.address(), run)),
             };
             match cluster.make(spec, &wirings, options).await {
@@ -115,8 +118,8 @@ impl DockerCluster {
         labels.insert(labels::SPEC.to_owned(), labels::spec_digest(spec, options.request_log));
         let common = Common { spec, run: &self.run, image: &self.image, labels };
         if spec.network == NetworkMode::Bridge {
-            self.make_network(common.labels.clone()).await?;
-            self.make_anchors(&common, wirings).await?;
+            let subnet = self.make_network(common.labels.clone()).await?;
+            self.make_anchors(&common, wirings, subnet).await?;
         }
         let nodes: Vec<String> = wirings.iter().map(|node| self.run.container_name(node.id)).collect();
         for (node, name) in wirings.iter().zip(&nodes) {
@@ -145,10 +148,10 @@ impl DockerCluster {
 
     /// Makes and starts what holds the nodes' addresses. All are made before the first is started: another process that looks for free
     /// ports then sees them all by their labels.
-    async fn make_anchors(&self, common: &Common<'_>, wirings: &[Wiring]) -> Result<(), ClusterError> {
+    async fn make_anchors(&self, common: &Common<'_>, wirings: &[Wiring], subnet: Subnet) -> Result<(), ClusterError> {
         let names: Vec<String> = wirings.iter().map(|node| self.run.anchor_name(node.id)).collect();
         for (node, name) in wirings.iter().zip(&names) {
-            self.make_container(name, container::anchor(common, node)).await?;
+            self.make_container(name, container::anchor(common, node, subnet)).await?;
         }
         try_join_all(names.iter().map(|name| self.start_container(name))).await.map(|_| ())
     }
@@ -171,13 +174,6 @@ impl DockerCluster {
     /// [`ClusterError::NodeEnded`] if a node is down, [`ClusterError::NotReady`] after the bound; both show the nodes' last lines.
     pub async fn ready(&self, options: &UpOptions) -> Result<(), ClusterError> {
         ready::wait(self, &options.clock, options.ready_within, &*options.progress).await
-    }
-
-    async fn make_network(&self, labels: HashMap<String, String>) -> Result<(), ClusterError> {
-        let name = self.run.network_name();
-        let request = NetworkCreateRequest { name: name.clone(), labels: Some(labels), ..NetworkCreateRequest::default() };
-        let made = self.daemon.client().create_network(request).await;
-        made.map(|_| ()).map_err(could_not(format!("make the network {name}")))
     }
 
     /// Takes down what a failed attempt has made. `Ok` with the reason if other ports may help, else the attempt's own error.

@@ -106,6 +106,8 @@ fn job_of(action: &Action) -> Job {
         Action::Start { target } => node(NodeAct::Start, target),
         Action::Pause { target } => node(NodeAct::Pause, target),
         Action::Unpause { target } => node(NodeAct::Unpause, target),
+        Action::Disconnect { target } => node(NodeAct::Disconnect, target),
+        Action::Connect { target } => node(NodeAct::Connect, target),
         Action::Restart { target, how, down } => Job::Restart { how: *how, down: *down, target: target.clone() },
         Action::Rolling { brokers, how, down, then, within } => {
             Job::Rolling(Roll { brokers: brokers.clone(), how: *how, down: *down, then: then.clone(), within: *within })

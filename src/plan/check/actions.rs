@@ -1,7 +1,7 @@
 //! The arguments of each action, and what the action does to the scene.
 
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Action, Condition, Down, Target};
+use crate::plan::model::{Action, Condition, Down, NetworkMode, Target};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
 
@@ -21,6 +21,8 @@ pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) ->
         "restart" => restart(arguments, scene),
         "pause" => node_action(arguments, Change::Pause, scene).map(|target| Action::Pause { target }),
         "unpause" => node_action(arguments, Change::Unpause, scene).map(|target| Action::Unpause { target }),
+        "disconnect" => network_action(arguments, Change::Disconnect, scene).map(|target| Action::Disconnect { target }),
+        "connect" => network_action(arguments, Change::Connect, scene).map(|target| Action::Connect { target }),
         "rolling" => rolling(arguments, scene),
         "add-partitions" => add_partitions(arguments, scene),
         "create-topic" => create_topic(arguments, scene),
@@ -37,16 +39,17 @@ fn node_action(arguments: &Fields<'_>, change: Change, scene: &mut Scene<'_>) ->
         return None;
     };
     let place = arguments.span_of(if arguments.has("node") { "node" } else { "broker" });
-    if matches!(change, Change::Start | Change::Unpause) && !matches!(target, Target::Node(_) | Target::All) {
+    if change.is_undoing() && !matches!(target, Target::Node(_) | Target::All) {
         let message = "a role names a node that is up: there is nothing to do for it here";
-        scene.report(Problem::error(place, message).hint("name the node, or \"all\"; to hit a role and bring it back use `restart`"));
+        let instead = if change == Change::Connect { "" } else { "; to hit a role and bring it back use `restart`" };
+        scene.report(Problem::error(place, message).hint(format!("name the node, or \"all\"{instead}")));
         return None;
     }
     let line = scene.line(&place);
     if let Some(refusal) = scene.nodes.apply(change, &target, line) {
         scene.report(Problem::error(place.clone(), refusal.message).hint(refusal.hint));
     }
-    if matches!(change, Change::TakeDown | Change::Pause | Change::Restart) {
+    if matches!(change, Change::TakeDown | Change::Pause | Change::Restart | Change::Disconnect) {
         let also = match &target {
             Target::Node(node) => Some(*node),
             _ => None,
@@ -56,11 +59,23 @@ fn node_action(arguments: &Fields<'_>, change: Change, scene: &mut Scene<'_>) ->
     Some(target)
 }
 
+/// An action on a node's place on the network, which must be the run's own.
+fn network_action(arguments: &Fields<'_>, change: Change, scene: &mut Scene<'_>) -> Option<Target> {
+    if scene.network == NetworkMode::Host {
+        let message = "on the host's network there is nothing that a node could be taken off";
+        scene.report(Problem::error(arguments.span.clone(), message).hint("`network = \"bridge\"` gives the nodes one of their own"));
+    }
+    node_action(arguments, change, scene)
+}
+
 fn warn_of_lost_quorum(also: Option<BrokerId>, place: std::ops::Range<usize>, scene: &Scene<'_>) {
     if let Some((lost, total)) = scene.nodes.lost_quorum(also) {
         let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
-        let message =
-            format!("with {} of {total} controllers down (nodes {}), the metadata quorum has no majority", lost.len(), names.join(", "));
+        let message = format!(
+            "with {} of {total} controllers down or cut off (nodes {}), the metadata quorum has no majority",
+            lost.len(),
+            names.join(", ")
+        );
         let hint =
             "no leader can be elected until one is back; brokers that stop alone need controllers apart: `brokers = 3`, `controllers = 1`";
         scene.report(Problem::warning(place, message).hint(hint));

@@ -35,7 +35,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let layout = cluster.layout.filter(|_| root.table("cluster").is_some() || !root.has("cluster"));
     let phase_fields = root.table("phases").unwrap_or_else(|| Fields::new(&PHASES, &empty, 0..0, root.problems));
 
-    let mut scene = Scene::new(root.problems, &source.text, layout, cluster.min_in_sync_replicas);
+    let mut scene = Scene::new(root.problems, &source.text, layout, &cluster);
     let topics = topics::read(&root.tables("topic"), &mut scene);
     scene.topics.complete &= root.has("topic") == root.is_list("topic");
     let steps = steps::read(&root.tables("step"), &mut scene);

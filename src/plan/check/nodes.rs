@@ -1,4 +1,4 @@
-//! Which nodes are up, down or paused at a point of the plan, as far as that can be known before the run.
+//! Which nodes are up, down, paused or off the network at a point of the plan, as far as that can be known before the run.
 //!
 //! A step that changes nothing fails the run; what is sure to be one is found here. After a step whose target is a role, every node
 //! that it may have hit is unknown, and unknown nodes pass everything.
@@ -8,12 +8,27 @@ use std::collections::BTreeMap;
 use crate::ids::BrokerId;
 use crate::plan::model::{Layout, Target};
 
-/// What is known of a node, with the line that made it so.
+/// What is known of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+struct Known {
+    process: Process,
+    link: Link,
+}
+
+/// What is known of a node's process, with the line that made it so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Process {
     Up,
     Down { line: usize },
     Paused { line: usize },
+    Unknown,
+}
+
+/// What is known of a node's place on the network, with the line that made it so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    On,
+    Off { line: usize },
     Unknown,
 }
 
@@ -25,12 +40,21 @@ pub(super) enum Change {
     Restart,
     Pause,
     Unpause,
+    Disconnect,
+    Connect,
+}
+
+impl Change {
+    /// Whether it undoes another change: a role, which names a node that is well, cannot be its target.
+    pub(super) fn is_undoing(self) -> bool {
+        matches!(self, Self::Start | Self::Unpause | Self::Connect)
+    }
 }
 
 /// The nodes' states.
 #[derive(Debug)]
 pub(super) struct Nodes {
-    states: BTreeMap<BrokerId, State>,
+    states: BTreeMap<BrokerId, Known>,
     brokers: Vec<BrokerId>,
     controllers: Vec<BrokerId>,
     /// Whether every step so far could be read: else any node may be in any state.
@@ -47,7 +71,8 @@ pub(super) struct NoEffect {
 impl Nodes {
     pub(super) fn new(layout: Option<Layout>) -> Self {
         let ids = |of: fn(Layout) -> Vec<BrokerId>| layout.map(of).unwrap_or_default();
-        let states = ids(Layout::nodes).into_iter().map(|node| (node, State::Up)).collect();
+        let well = Known { process: Process::Up, link: Link::On };
+        let states = ids(Layout::nodes).into_iter().map(|node| (node, well)).collect();
         Self { states, brokers: ids(Layout::brokers), controllers: ids(Layout::controllers), certain: true }
     }
 
@@ -68,21 +93,21 @@ impl Nodes {
     }
 
     fn apply_to_node(&mut self, change: Change, node: BrokerId, line: usize) -> Option<NoEffect> {
-        let state = *self.states.get(&node)?;
-        self.states.insert(node, after(change, line));
-        no_effect(change, node, state)
+        let known = self.states.get_mut(&node)?;
+        let refusal = no_effect(change, node, *known);
+        *known = known.after(change, line);
+        refusal
     }
 
     /// `all` means every single broker: one that it cannot change fails the step.
     fn apply_to_all(&mut self, change: Change, line: usize) -> Option<NoEffect> {
         let mut refusal = None;
         for node in self.brokers.clone() {
-            let state = self.states.insert(node, after(change, line)).unwrap_or(State::Unknown);
-            refusal = refusal.or_else(|| no_effect(change, node, state));
-            // A role takes one node down and leaves the others up.
-            if state == State::Unknown && self.certain && matches!(change, Change::Start | Change::Unpause) {
-                refusal = refusal.or_else(|| Some(some_are_up()));
-            }
+            // A role hits one node and leaves the others as they are.
+            let is_one_of_several =
+                self.certain && change.is_undoing() && self.states.get(&node).is_some_and(|known| known.may_suit(change));
+            let of_node = self.apply_to_node(change, node, line).or_else(|| is_one_of_several.then(|| some_are_well(change)));
+            refusal = refusal.or(of_node);
         }
         refusal
     }
@@ -90,26 +115,26 @@ impl Nodes {
     /// A step that could not be read may have done anything.
     pub(super) fn forget_all(&mut self) {
         self.certain = false;
-        for state in self.states.values_mut() {
-            *state = State::Unknown;
+        for known in self.states.values_mut() {
+            *known = Known { process: Process::Unknown, link: Link::Unknown };
         }
     }
 
     /// A role may have hit any of these: those that it cannot change stay as they are.
     fn forget(&mut self, candidates: &[BrokerId], change: Change) {
-        if change == Change::Restart {
-            return;
-        }
         for node in candidates {
-            if self.states.get(node) == Some(&State::Up) {
-                self.states.insert(*node, State::Unknown);
+            let Some(known) = self.states.get_mut(node) else { continue };
+            match change {
+                Change::TakeDown | Change::Pause if known.process == Process::Up => known.process = Process::Unknown,
+                Change::Disconnect if known.link == Link::On => known.link = Link::Unknown,
+                _ => {}
             }
         }
     }
 
     /// The controllers that are surely out of the quorum, if the rest is no majority. `also`: one more that a step takes down for a while.
     pub(super) fn lost_quorum(&self, also: Option<BrokerId>) -> Option<(Vec<BrokerId>, usize)> {
-        let out = |node: &BrokerId| also == Some(*node) || matches!(self.states.get(node), Some(State::Down { .. } | State::Paused { .. }));
+        let out = |node: &BrokerId| also == Some(*node) || self.states.get(node).is_some_and(|known| known.is_out());
         let lost: Vec<BrokerId> = self.controllers.iter().copied().filter(out).collect();
         let total = self.controllers.len();
         // A cluster of one node loses its quorum with the node: nobody is surprised.
@@ -117,40 +142,59 @@ impl Nodes {
     }
 }
 
-fn after(change: Change, line: usize) -> State {
-    match change {
-        Change::TakeDown => State::Down { line },
-        Change::Start | Change::Restart | Change::Unpause => State::Up,
-        Change::Pause => State::Paused { line },
+impl Known {
+    fn after(self, change: Change, line: usize) -> Self {
+        match change {
+            Change::TakeDown => Self { process: Process::Down { line }, ..self },
+            Change::Start | Change::Restart | Change::Unpause => Self { process: Process::Up, ..self },
+            Change::Pause => Self { process: Process::Paused { line }, ..self },
+            Change::Disconnect => Self { link: Link::Off { line }, ..self },
+            Change::Connect => Self { link: Link::On, ..self },
+        }
+    }
+
+    /// Whether nobody knows if the node is one that the change can undo something for.
+    fn may_suit(self, change: Change) -> bool {
+        if change == Change::Connect { self.link == Link::Unknown } else { self.process == Process::Unknown }
+    }
+
+    fn is_out(self) -> bool {
+        matches!(self.process, Process::Down { .. } | Process::Paused { .. }) || matches!(self.link, Link::Off { .. })
     }
 }
 
-fn some_are_up() -> NoEffect {
-    NoEffect {
-        message: "not every broker is down here: a role stands for one of them".to_owned(),
-        hint: "to hit a role and bring it back use `restart`".to_owned(),
-    }
+fn some_are_well(change: Change) -> NoEffect {
+    let (state, hint) = match change {
+        Change::Connect => ("off the network", "name the node in both steps"),
+        _ => ("down", "to hit a role and bring it back use `restart`"),
+    };
+    NoEffect { message: format!("not every broker is {state} here: a role stands for one of them"), hint: hint.to_owned() }
 }
 
-fn no_effect(change: Change, node: BrokerId, state: State) -> Option<NoEffect> {
+fn no_effect(change: Change, node: BrokerId, known: Known) -> Option<NoEffect> {
     let said =
         |message: String, first: &str| Some(NoEffect { message, hint: format!("a step that changes nothing fails the run: {first}") });
-    match (change, state) {
-        (_, State::Unknown)
-        | (Change::TakeDown | Change::Restart | Change::Pause, State::Up)
-        | (Change::Start, State::Down { .. })
-        | (Change::Unpause, State::Paused { .. }) => None,
-        (Change::TakeDown | Change::Restart | Change::Pause, State::Down { line }) => {
+    match (change, known.process, known.link) {
+        (Change::Disconnect, _, Link::On | Link::Unknown) | (Change::Connect, _, Link::Off { .. } | Link::Unknown) => None,
+        (Change::Disconnect, _, Link::Off { line }) => {
+            said(format!("node {node} is already off the network here, since the step in line {line}"), "connect it first")
+        }
+        (Change::Connect, _, Link::On) => said(format!("node {node} is not off the network here"), "disconnect it first"),
+        (_, Process::Unknown, _)
+        | (Change::TakeDown | Change::Restart | Change::Pause, Process::Up, _)
+        | (Change::Start, Process::Down { .. }, _)
+        | (Change::Unpause, Process::Paused { .. }, _) => None,
+        (Change::TakeDown | Change::Restart | Change::Pause, Process::Down { line }, _) => {
             said(format!("node {node} is already down here, since the step in line {line}"), "start it first")
         }
-        (Change::TakeDown | Change::Restart | Change::Pause, State::Paused { line }) => {
+        (Change::TakeDown | Change::Restart | Change::Pause, Process::Paused { line }, _) => {
             said(format!("node {node} is paused here, since the step in line {line}"), "unpause it first")
         }
-        (Change::Start, State::Up) => said(format!("node {node} is not down here"), "kill or stop it first"),
-        (Change::Start, State::Paused { line }) => {
+        (Change::Start, Process::Up, _) => said(format!("node {node} is not down here"), "kill or stop it first"),
+        (Change::Start, Process::Paused { line }, _) => {
             said(format!("node {node} is not down here, but paused by the step in line {line}"), "`unpause` it instead")
         }
-        (Change::Unpause, State::Up | State::Down { .. }) => said(format!("node {node} is not paused here"), "pause it first"),
+        (Change::Unpause, Process::Up | Process::Down { .. }, _) => said(format!("node {node} is not paused here"), "pause it first"),
     }
 }
 
@@ -188,9 +232,23 @@ mod tests {
         assert_eq!(nodes.apply(Change::TakeDown, &Target::All, 7), None);
         assert_eq!(nodes.apply(Change::Start, &Target::All, 8), None);
         nodes.apply(Change::TakeDown, &Target::Random, 9);
-        assert_eq!(nodes.apply(Change::Start, &Target::All, 10), Some(some_are_up()));
+        assert_eq!(nodes.apply(Change::Start, &Target::All, 10), Some(some_are_well(Change::Start)));
         nodes.forget_all();
         assert_eq!(nodes.apply(Change::Start, &Target::All, 11), None);
+    }
+
+    #[test]
+    fn the_network_and_the_process_are_two_things() {
+        let mut nodes = three();
+        let two = Target::Node(BrokerId(2));
+        assert!(nodes.apply(Change::Connect, &two, 4).unwrap().message.contains("is not off the network"));
+        assert_eq!(nodes.apply(Change::Disconnect, &two, 5), None);
+        assert!(nodes.apply(Change::Disconnect, &two, 6).unwrap().message.contains("line 5"));
+        assert_eq!(nodes.apply(Change::TakeDown, &two, 7), None, "also off the network a process can be killed");
+        assert_eq!(nodes.apply(Change::Start, &two, 8), None);
+        assert_eq!(nodes.apply(Change::Connect, &two, 9), None);
+        nodes.apply(Change::Disconnect, &Target::Random, 10);
+        assert_eq!(nodes.apply(Change::Connect, &Target::All, 11), Some(some_are_well(Change::Connect)));
     }
 
     #[test]
@@ -201,6 +259,9 @@ mod tests {
         assert_eq!(nodes.lost_quorum(Some(BrokerId(2))), Some((vec![BrokerId(2), BrokerId(3)], 3)));
         nodes.apply(Change::Pause, &Target::Node(BrokerId(1)), 6);
         assert_eq!(nodes.lost_quorum(None), Some((vec![BrokerId(1), BrokerId(3)], 3)));
+        nodes.apply(Change::Unpause, &Target::Node(BrokerId(1)), 7);
+        nodes.apply(Change::Disconnect, &Target::Node(BrokerId(2)), 8);
+        assert_eq!(nodes.lost_quorum(None), Some((vec![BrokerId(2), BrokerId(3)], 3)));
         assert_eq!(Nodes::new(None).lost_quorum(None), None);
     }
 }

@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use crate::ids::BrokerId;
 use crate::plan::diagnostic::position;
-use crate::plan::model::Layout;
+use crate::plan::model::{Layout, NetworkMode};
 use crate::plan::problem::{Collector, Problem};
 use crate::plan::raw::At;
 
+use super::cluster::Cluster;
 use super::nodes::Nodes;
 
 /// The state of things at a point of the plan.
@@ -20,6 +21,8 @@ pub(super) struct Scene<'p> {
     text: &'p str,
     /// `None`: the cluster's section is broken, so nothing about nodes can be said.
     pub(super) layout: Option<Layout>,
+    /// How nodes reach the host's network.
+    pub(super) network: NetworkMode,
     /// The brokers' own `min.insync.replicas`.
     pub(super) min_in_sync_replicas: Option<u64>,
     pub(super) topics: Topics,
@@ -42,7 +45,7 @@ pub(super) struct Topics {
 }
 
 impl<'p> Scene<'p> {
-    pub(super) fn new(problems: &'p Collector, text: &'p str, layout: Option<Layout>, min_in_sync_replicas: Option<u64>) -> Self {
+    pub(super) fn new(problems: &'p Collector, text: &'p str, layout: Option<Layout>, cluster: &Cluster) -> Self {
         let topics = Topics {
             existing: BTreeMap::new(),
             families: BTreeMap::new(),
@@ -50,7 +53,8 @@ impl<'p> Scene<'p> {
             ever: BTreeSet::new(),
             complete: true,
         };
-        Self { problems, text, layout, min_in_sync_replicas, topics, nodes: Nodes::new(layout) }
+        let (network, min_in_sync_replicas) = (cluster.spec.network, cluster.min_in_sync_replicas);
+        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes: Nodes::new(layout) }
     }
 
     pub(super) fn report(&self, problem: Problem) {

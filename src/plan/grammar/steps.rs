@@ -11,6 +11,8 @@ const ACTIONS: &[&str] = &[
     "restart",
     "pause",
     "unpause",
+    "disconnect",
+    "connect",
     "rolling",
     "add-partitions",
     "create-topic",
@@ -39,6 +41,14 @@ pub(in super::super) static STEP: Table = Table {
         key("pause", Kind::Table(&PAUSE), Optional, "pause = { broker = 2 }", "Freezes a node's processes: a silent failure."),
         key("unpause", Kind::Table(&UNPAUSE), Optional, "unpause = { broker = 2 }", "Thaws them."),
         key(
+            "disconnect",
+            Kind::Table(&DISCONNECT),
+            Optional,
+            "disconnect = { broker = 2 }",
+            "Takes a node off its network: nobody reaches it, and it reaches nobody.",
+        ),
+        key("connect", Kind::Table(&CONNECT), Optional, "connect = { broker = 2 }", "Brings it back, under the same address."),
+        key(
             "rolling",
             Kind::Table(&ROLLING),
             Optional,
@@ -64,7 +74,7 @@ pub(in super::super) static STEP: Table = Table {
         ),
     ],
     choices: &[OneOf { keys: ACTIONS, required: true }],
-    later: &["disconnect", "connect", "recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit", "link"],
+    later: &["recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit", "link"],
 };
 
 /// `broker`, the usual spelling of a target.
@@ -104,6 +114,8 @@ static STOP: Table = arguments("`stop`", "stop", "SIGTERM, then SIGKILL after th
 static START: Table = arguments("`start`", "start", "Starts a node that is down.", &[BROKER, NODE], ONE_TARGET);
 static PAUSE: Table = arguments("`pause`", "pause", "Freezes a node's processes.", &[BROKER, NODE], ONE_TARGET);
 static UNPAUSE: Table = arguments("`unpause`", "unpause", "Thaws a node's processes.", &[BROKER, NODE], ONE_TARGET);
+static DISCONNECT: Table = arguments("`disconnect`", "disconnect", "Takes a node off its network.", &[BROKER, NODE], ONE_TARGET);
+static CONNECT: Table = arguments("`connect`", "connect", "Brings a node back onto its network.", &[BROKER, NODE], ONE_TARGET);
 
 static RESTART: Table = arguments(
     "`restart`",

@@ -55,6 +55,16 @@ pub enum Action {
         /// Whom.
         target: Target,
     },
+    /// Takes the node off its network.
+    Disconnect {
+        /// Whom.
+        target: Target,
+    },
+    /// Brings it back.
+    Connect {
+        /// Whom.
+        target: Target,
+    },
     /// Restarts nodes one after the other.
     Rolling {
         /// Which nodes, in which order; empty means all brokers by id.

@@ -68,7 +68,7 @@ impl Watch {
         let state = timeout_at(deadline, self.cluster.state(node.id)).await.ok().and_then(Result::ok);
         let mut seen = BrokerSecond { state: state.map(|state| name_of(state).to_owned()), ..nothing_of(node.id, second) };
         let usage = async {
-            let is_up = matches!(state, Some(NodeState::Running | NodeState::Paused));
+            let is_up = matches!(state, Some(NodeState::Running | NodeState::Paused | NodeState::Disconnected));
             if is_up {
                 timeout_at(deadline, self.cluster.usage(node.id)).await.ok()?.ok().map(|usage| self.recorded(usage, origin))
             } else {
@@ -101,6 +101,7 @@ fn name_of(state: NodeState) -> &'static str {
         NodeState::Running => "running",
         NodeState::Paused => "paused",
         NodeState::Exited { .. } => "exited",
+        NodeState::Disconnected => "disconnected",
         NodeState::Absent => "absent",
     }
 }

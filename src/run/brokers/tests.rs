@@ -44,6 +44,15 @@ impl Cluster for Seen {
     fn unpause(&self, _: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
         never()
     }
+    fn disconnect(&self, _: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        never()
+    }
+    fn connect(&self, _: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>> {
+        never()
+    }
+    fn is_connected(&self, _: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
+        never()
+    }
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
         let index = usize::try_from(node.0 - 1).unwrap();
         self.1[index].map_or_else(never, |state| async move { Ok(state) }.boxed())
