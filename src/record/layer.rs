@@ -11,6 +11,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 
+/// A link of the way from a change to the first record that is acknowledged after it. In the order in which they depend on each other, as far
+/// as there is one: a node may have fetched a record before it is committed, and a leader may serve before a client knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// The controller has noticed, and made a record of it.
+    Detected,
+    /// The record is committed: a majority of the controllers has it. Not so while there is no active controller.
+    Committed,
+    /// A node has fetched the record.
+    Fetched,
+    /// A broker's own answers show it.
+    BrokerCache,
+    /// The new leader accepts requests in its epoch.
+    Servable,
+    /// A producer's cache shows it.
+    ClientCache,
+    /// A producer's requests reach the new leader.
+    Route,
+    /// A record is acknowledged again.
+    Delivery,
+}
+
+impl Layer {
+    /// The name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Detected => "detected",
+            Self::Committed => "committed",
+            Self::Fetched => "fetched",
+            Self::BrokerCache => "broker_cache",
+            Self::Servable => "servable",
+            Self::ClientCache => "client_cache",
+            Self::Route => "route",
+            Self::Delivery => "delivery",
+        }
+    }
+}
+
 /// A record of the controller's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerRecord {

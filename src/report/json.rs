@@ -25,16 +25,25 @@ struct RunFile<'a> {
     ended_at: Option<String>,
     #[serde(flatten)]
     findings: &'a Findings,
-    /// Metadata requests without a row in `metadata.csv`.
-    metadata_rows_left_out: u64,
+    #[serde(flatten)]
+    left_out: LeftOut,
     plan_text: &'a str,
+}
+
+/// What tables leave out because too much came in one second.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct LeftOut {
+    /// Metadata requests without a row in `metadata.csv`.
+    pub metadata_rows_left_out: u64,
+    /// Sightings without a row in `layers.csv`.
+    pub layer_rows_left_out: u64,
 }
 
 /// The content of `run.json`, ending with a new line.
 ///
 /// # Errors
 /// If the serializer refuses.
-pub fn run_file(run: &RunStarted, findings: &Findings, metadata_rows_left_out: u64) -> Result<String, serde_json::Error> {
+pub fn run_file(run: &RunStarted, findings: &Findings, left_out: LeftOut) -> Result<String, serde_json::Error> {
     let file = RunFile {
         run_id: &run.run_id,
         plan: &run.plan,
@@ -47,7 +56,7 @@ pub fn run_file(run: &RunStarted, findings: &Findings, metadata_rows_left_out: u
         steady_at: &run.steady_at,
         ended_at: findings.ended_ms.and_then(|ms| after_steady(run, ms * 1000)),
         findings,
-        metadata_rows_left_out,
+        left_out,
         plan_text: &run.plan_text,
     };
     Ok(serde_json::to_string_pretty(&file)? + "\n")

@@ -6,9 +6,9 @@ use crate::analyze::Analysis;
 use crate::analyze::findings::Findings;
 use crate::record::error::RecordError;
 use crate::record::fact::Fact;
-use crate::record::files::{FACTS, RowBudget};
+use crate::record::files::{FACTS, LayerRows, RowBudget};
 use crate::record::read::FactReader;
-use crate::report::json::run_file;
+use crate::report::json::{LeftOut, run_file};
 use crate::report::text;
 
 /// Why a run could not be told again.
@@ -40,7 +40,7 @@ pub struct Replay {
     folder: PathBuf,
     analysis: Analysis,
     findings: Findings,
-    metadata_rows_left_out: u64,
+    left_out: LeftOut,
 }
 
 impl Replay {
@@ -51,19 +51,21 @@ impl Replay {
     pub fn read(folder: &Path) -> Result<Self, ReplayError> {
         let no_facts = |source| ReplayError::NoFacts { folder: folder.to_path_buf(), source };
         let mut facts = FactReader::open(folder).map_err(no_facts)?;
-        let (mut analysis, mut budget) = (Analysis::new(), RowBudget::default());
+        let (mut analysis, mut budget, mut layers) = (Analysis::new(), RowBudget::default(), LayerRows::default());
         for stamped in facts.by_ref() {
             let stamped = stamped.map_err(no_facts)?;
             if let Fact::MetadataRequest { group, .. } = &stamped.fact {
                 budget.admits(group, stamped.time_us);
             }
+            layers.of(&stamped);
             analysis.fold(&stamped);
         }
         let mut findings = analysis.finish();
         if facts.was_cut() {
             findings.warnings.push(format!("the last line of {FACTS} is cut off: the run was killed while it wrote"));
         }
-        Ok(Self { folder: folder.to_path_buf(), analysis, findings, metadata_rows_left_out: budget.left_out() })
+        let left_out = LeftOut { metadata_rows_left_out: budget.left_out(), layer_rows_left_out: layers.left_out() };
+        Ok(Self { folder: folder.to_path_buf(), analysis, findings, left_out })
     }
 
     /// What was found.
@@ -84,7 +86,7 @@ impl Replay {
     /// If the run's first fact is missing.
     pub fn json(&self) -> Result<String, ReplayError> {
         let run = self.analysis.run().ok_or_else(|| ReplayError::NoRun { folder: self.folder.clone() })?;
-        Ok(run_file(run, &self.findings, self.metadata_rows_left_out)?)
+        Ok(run_file(run, &self.findings, self.left_out)?)
     }
 }
 

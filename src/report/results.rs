@@ -12,7 +12,7 @@ use crate::record::fact::{Fact, Stamped};
 use crate::record::files::{Files, Interval, RECOVERY, RUN, RecoveryRow, replace, write_recovery};
 use crate::record::folder::RunFolder;
 use crate::record::histogram::LatencyHistogram;
-use crate::report::json::run_file;
+use crate::report::json::{LeftOut, run_file};
 
 /// Above so many stretches without service, `recovery.csv` waits for the end of the run.
 const LIVE_ROWS_MAX: usize = 20_000;
@@ -91,8 +91,9 @@ impl Results {
     fn write_run(&self, findings: &Findings) -> Result<()> {
         let path = self.folder.file(RUN);
         let Some(run) = self.analysis.run() else { return Ok(()) };
-        let content = run_file(run, findings, self.files.metadata_rows_left_out())
-            .map_err(|source| RecordError::Json { path: path.clone(), source })?;
+        let left_out =
+            LeftOut { metadata_rows_left_out: self.files.metadata_rows_left_out(), layer_rows_left_out: self.files.layer_rows_left_out() };
+        let content = run_file(run, findings, left_out).map_err(|source| RecordError::Json { path: path.clone(), source })?;
         replace(&path, content.as_bytes())
     }
 }
@@ -178,6 +179,7 @@ mod tests {
                 "errors.csv",
                 "facts.jsonl",
                 "latency.hlog",
+                "layers.csv",
                 "metadata.csv",
                 "recovery.csv",
                 "run.json",

@@ -11,19 +11,20 @@ use crate::record::fact::{Fact, Stamped};
 pub(super) const COLUMNS: &str =
     "time_ms,worker,group,producer,reason,full,topics,request_bytes,response_bytes,round_trip_us,node,update_version,outcome";
 
-/// Rows per group and second; what comes on top is in `seconds.csv` as a count and in `facts.jsonl` in full.
+/// Rows per group and second; what comes on top is in `seconds.csv` as a count and in `facts.jsonl` in full. The same bound holds per layer in
+/// `layers.csv`.
 pub const ROWS_PER_SECOND_MAX: u32 = 1_000;
 
-/// Decides which requests get a row; the same facts in the same order give the same rows.
+/// Decides which requests (or sightings of a layer) get a row; the same facts in the same order give the same rows.
 #[derive(Debug, Default)]
 pub struct RowBudget {
-    /// The second that each group is in, and its requests in it.
+    /// The second that each group (or layer) is in, and its rows in it.
     seen: BTreeMap<String, (i64, u32)>,
     left_out: u64,
 }
 
 impl RowBudget {
-    /// Whether a request of that group gets a row.
+    /// Whether a row of that group (or layer) is written.
     pub fn admits(&mut self, group: &str, time_us: i64) -> bool {
         let second = time_us.div_euclid(1_000_000);
         let admitted = match self.seen.get_mut(group) {

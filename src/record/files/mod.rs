@@ -8,6 +8,8 @@ mod brokers;
 mod errors;
 mod facts;
 mod hlog;
+mod layer_cells;
+mod layers;
 mod metadata;
 mod recovery;
 mod replace;
@@ -15,6 +17,7 @@ mod seconds;
 mod steps;
 
 pub use hlog::{Interval, IntervalLog};
+pub use layers::LayerRows;
 pub use metadata::{ROWS_PER_SECOND_MAX as METADATA_ROWS_PER_SECOND_MAX, RowBudget};
 pub use recovery::{RecoveryRow, write_recovery};
 pub use replace::replace;
@@ -31,6 +34,8 @@ pub const SECONDS: &str = "seconds.csv";
 pub const STEPS: &str = "steps.csv";
 /// Name of the table of Metadata requests.
 pub const METADATA: &str = "metadata.csv";
+/// Name of the table of what each layer was seen to hold.
+pub const LAYERS: &str = "layers.csv";
 /// Name of the table of nodes.
 pub const BROKERS: &str = "brokers.csv";
 /// Name of the table of errors.
@@ -49,6 +54,7 @@ pub struct Files {
     seconds: seconds::SecondsFile,
     steps: steps::StepsFile,
     metadata: metadata::MetadataFile,
+    layers: layers::LayersFile,
     brokers: brokers::BrokersFile,
     errors: errors::ErrorsFile,
     latency: IntervalLog,
@@ -65,6 +71,7 @@ impl Files {
             seconds: seconds::SecondsFile::create(folder.file(SECONDS))?,
             steps: steps::StepsFile::create(folder.file(STEPS))?,
             metadata: metadata::MetadataFile::create(folder.file(METADATA))?,
+            layers: layers::LayersFile::create(folder.file(LAYERS))?,
             brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
             latency: IntervalLog::create(folder.file(LATENCY))?,
@@ -79,6 +86,7 @@ impl Files {
         self.facts.write(stamped)?;
         self.steps.fold(stamped);
         self.errors.fold(stamped);
+        self.layers.write(stamped)?;
         match &stamped.fact {
             Fact::RunStarted(run) => self.latency.begin(run),
             Fact::Second(second) => {
@@ -99,6 +107,7 @@ impl Files {
         self.facts.flush()?;
         self.seconds.flush()?;
         self.metadata.flush()?;
+        self.layers.flush()?;
         self.brokers.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;
@@ -117,6 +126,12 @@ impl Files {
     #[must_use]
     pub fn metadata_rows_left_out(&self) -> u64 {
         self.metadata.left_out()
+    }
+
+    /// The same of sightings of layers.
+    #[must_use]
+    pub fn layer_rows_left_out(&self) -> u64 {
+        self.layers.left_out()
     }
 }
 

@@ -120,8 +120,8 @@ fn written(stream: &Sample) -> (tempfile::TempDir, BTreeTexts) {
         files.write(fact).unwrap();
     }
     files.tick().unwrap();
-    let texts =
-        [FACTS, SECONDS, STEPS, METADATA, BROKERS, ERRORS, LATENCY].map(|name| (name, fs::read_to_string(folder.file(name)).unwrap()));
+    let texts = [FACTS, SECONDS, STEPS, METADATA, LAYERS, BROKERS, ERRORS, LATENCY]
+        .map(|name| (name, fs::read_to_string(folder.file(name)).unwrap()));
     (root, texts.into_iter().collect())
 }
 
@@ -145,6 +145,10 @@ fn columns_are_those_that_other_programs_read() {
         (
             metadata::COLUMNS,
             "time_ms,worker,group,producer,reason,full,topics,request_bytes,response_bytes,round_trip_us,node,update_version,outcome",
+        ),
+        (
+            layers::COLUMNS,
+            "step,time_ms,not_before_ms,controller_time_ms,layer,source,node,group,producer,topic,topic_id,partition,partition_count,offset,leader,leader_epoch,partition_epoch,isr,elr,what",
         ),
         (errors::COLUMNS, "group,kind,code,count,first_ms,last_ms,text"),
         (
@@ -209,6 +213,7 @@ fn a_run_that_was_killed_before_its_first_second_leaves_headers() {
         (SECONDS, seconds::COLUMNS),
         (STEPS, steps::COLUMNS),
         (METADATA, metadata::COLUMNS),
+        (LAYERS, layers::COLUMNS),
         (BROKERS, brokers::COLUMNS),
         (ERRORS, errors::COLUMNS),
     ] {
