@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::analyze::layers::findings::{LayerFinding, ProbeFinding};
 use crate::analyze::spread::Spread;
 use crate::record::fact::Totals;
 
@@ -62,6 +63,10 @@ pub struct Findings {
     pub warm_up_stalls: Vec<OutageFigures>,
     /// What each group's caches made of each step that added partitions.
     pub growth: Vec<GrowthFinding>,
+    /// What the layers made of each step; empty if nobody saw the controller's log.
+    pub layers: Vec<LayerFinding>,
+    /// What looking at the layers has cost; `None`: nothing looked.
+    pub probes: Option<ProbeFinding>,
     /// The load generator's own health.
     pub generator: GeneratorFinding,
     /// Facts that did not fit into the stream.

@@ -17,6 +17,7 @@ mod first_ack;
 mod generator;
 mod growth;
 mod known;
+pub mod layers;
 pub mod live;
 mod load;
 mod names;
@@ -59,6 +60,7 @@ pub struct Analysis {
     first_acks: first_ack::FirstAcks,
     generator: generator::Generator,
     processes: processes::Processes,
+    layers: layers::Layers,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
     facts_lost: u64,
     last_us: i64,
@@ -83,6 +85,7 @@ impl Analysis {
         self.first_acks.fold(stamped);
         self.generator.fold(stamped);
         self.processes.fold(stamped);
+        self.layers.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
         self.last_us = self.last_us.max(stamped.time_us);
         match &stamped.fact {
@@ -138,6 +141,15 @@ impl Analysis {
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
             growth: self.growth.findings(&self.steps, &names),
+            layers: self.layers.findings(layers::Scene {
+                steps: &self.steps,
+                windows: &windows,
+                stretches: &self.stretches,
+                hits: &hits,
+                basis: &basis,
+                end_us: self.end_us(),
+            }),
+            probes: self.layers.probes(),
             generator: self.generator.finding(),
             facts_lost: self.facts_lost,
             warnings: self.warnings(&windows),
@@ -164,8 +176,12 @@ impl Analysis {
     }
 
     fn hits(&self, windows: &[StepWindow], basis: &[GroupBasis]) -> Vec<Hit> {
-        let end_us = self.ended.as_ref().map_or(self.last_us, |(time_us, _)| *time_us);
-        outage::assign(&self.stretches, windows, basis, end_us)
+        outage::assign(&self.stretches, windows, basis, self.end_us())
+    }
+
+    /// End of the run, or of its facts.
+    fn end_us(&self) -> i64 {
+        self.ended.as_ref().map_or(self.last_us, |(time_us, _)| *time_us)
     }
 
     /// By group number of the stretches.
@@ -254,6 +270,9 @@ impl Analysis {
             if !windows.is_empty() && load.due_until_us > 0 && load.baseline_p99_us().is_none() {
                 warnings.push(format!("group `{name}` has no baseline: its outages are stretches above 500 ms"));
             }
+        }
+        if self.layers.not_kept() > 0 {
+            warnings.push(format!("{} sightings of layers were too many to keep: waterfalls may lack stages", self.layers.not_kept()));
         }
         if self.too_many_zero_rows(windows) {
             warnings.push("recovery.csv holds outages only: a row for every pair and step would be too many".to_owned());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analyze::findings::{Findings, GrowthFinding, OutageFigures, StepFinding};
 use crate::analyze::growth::accidents;
+use crate::analyze::layers::findings::Held;
 
 /// All sentences, the most important first.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
@@ -16,6 +17,28 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(never(findings));
     sentences.extend(findings.outside_steps.iter().map(outside));
     sentences.extend(findings.growth.iter().map(growth));
+    sentences.extend(held(findings));
+    sentences
+}
+
+/// Of what held steps up, so many are told here.
+const HELD_MAX: usize = 3;
+
+/// Which layer held which step up, the longest first.
+fn held(findings: &Findings) -> Vec<String> {
+    let mut held: Vec<_> = findings.layers.iter().filter_map(|layers| Some((layers.step, layers.held.as_ref()?))).collect();
+    if held.is_empty() && !findings.layers.is_empty() {
+        return vec!["No layer held any step up beyond ordinary time.".to_owned()];
+    }
+    held.sort_by_key(|(step, held)| (!held.is_stuck, -held.for_ms, *step));
+    let sentence = |(step, held): &(u32, &Held)| {
+        let is_stuck = if held.is_stuck { "is stuck" } else { "was held up" };
+        format!("Step {step} {is_stuck} in layer {}: {}.", held.layer.name(), held.in_words)
+    };
+    let mut sentences: Vec<String> = held.iter().take(HELD_MAX).map(sentence).collect();
+    if held.len() > HELD_MAX {
+        sentences.push(format!("{} more steps were held up.", held.len() - HELD_MAX));
+    }
     sentences
 }
 

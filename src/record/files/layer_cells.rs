@@ -95,6 +95,24 @@ impl<'a> Row<'a> {
         }
     }
 
+    fn put_shown(&mut self, shows: &'a BrokerShows) {
+        let error_words = |error: &Option<i16>| error.map_or_else(String::new, |code| format!(": error {code}"));
+        match shows {
+            BrokerShows::Nothing { why } => self.what = format!("no answer: {why}"),
+            BrokerShows::Brokers { brokers } => self.what = format!("brokers {}", nodes(brokers)),
+            BrokerShows::Topic { topic, topic_id, partition_count, error } => {
+                (self.topic, self.topic_id, self.partition_count) = (Some(topic), *topic_id, Some(*partition_count));
+                self.what = format!("topic{}", error_words(error));
+            }
+            BrokerShows::Partition { topic, topic_id, partition, leader, leader_epoch, isr, offline, error } => {
+                (self.topic, self.topic_id, self.partition) = (Some(topic), *topic_id, Some(*partition));
+                (self.leader, self.leader_epoch, self.isr) = (*leader, *leader_epoch, isr);
+                let offline = if offline.is_empty() { String::new() } else { format!(", offline {}", nodes(offline)) };
+                self.what = format!("partition{offline}{}", error_words(error));
+            }
+        }
+    }
+
     pub(super) fn cells(&self, step: Option<StepNumber>) -> [String; 20] {
         [
             cell(step),
@@ -156,8 +174,10 @@ pub(super) fn rows_of<'a>(stamped: &'a Stamped, mut take: impl FnMut(&Row<'a>)) 
             ..Row::new(time_us, Layer::Fetched, Source::DescribeQuorum)
         }),
         Fact::BrokerShows { node, not_before_us, shows } => {
-            let row = Row::new(time_us, Layer::BrokerCache, Source::Metadata);
-            take(&shown_row(Row { node: Some(*node), not_before_us: *not_before_us, ..row }, shows));
+            let mut row = Row::new(time_us, Layer::BrokerCache, Source::Metadata);
+            (row.node, row.not_before_us) = (Some(*node), *not_before_us);
+            row.put_shown(shows);
+            take(&row);
         }
         Fact::Servable { node, topic, partition, leader_epoch, not_before_us, error, high_watermark } => {
             let high_watermark = high_watermark.map_or_else(String::new, |at| format!(", high watermark {at}"));
@@ -235,34 +255,6 @@ fn remarks(state: &PartitionState) -> &'static str {
         (None, _) => ", without a leader",
         (Some(_), true) => ", unclean",
         (Some(_), false) => "",
-    }
-}
-
-fn shown_row<'a>(row: Row<'a>, shows: &'a BrokerShows) -> Row<'a> {
-    let error_words = |error: &Option<i16>| error.map_or_else(String::new, |code| format!(": error {code}"));
-    match shows {
-        BrokerShows::Nothing { why } => Row { what: format!("no answer: {why}"), ..row },
-        BrokerShows::Brokers { brokers } => Row { what: format!("brokers {}", nodes(brokers)), ..row },
-        BrokerShows::Topic { topic, topic_id, partition_count, error } => Row {
-            topic: Some(topic),
-            topic_id: *topic_id,
-            partition_count: Some(*partition_count),
-            what: format!("topic{}", error_words(error)),
-            ..row
-        },
-        BrokerShows::Partition { topic, topic_id, partition, leader, leader_epoch, isr, offline, error } => {
-            let offline = if offline.is_empty() { String::new() } else { format!(", offline {}", nodes(offline)) };
-            Row {
-                topic: Some(topic),
-                topic_id: *topic_id,
-                partition: Some(*partition),
-                leader: *leader,
-                leader_epoch: *leader_epoch,
-                isr,
-                what: format!("partition{offline}{}", error_words(error)),
-                ..row
-            }
-        }
     }
 }
 

@@ -236,6 +236,7 @@ impl Sample {
                 response_bytes: requests * 400,
                 cpu_us: Some(cpu_us),
                 fast_ms,
+                unsettled: None,
             };
             self = self.at((second + 1) * 1000, Fact::ProbeSecond(Box::new(figures)));
         }

@@ -1,6 +1,7 @@
 //! Streams of facts made by hand, for tests of everything that reads facts.
 
 pub(crate) mod layers;
+pub(crate) mod scenes;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,0 +1,223 @@
+//! What brokers answered: which state of a partition each showed, and whether leaders served.
+
+use std::collections::BTreeMap;
+
+use super::index::{Index, NodeSet, Part, Room};
+use super::log::{Change, KEPT_MAX, Kind};
+use super::order::Sight;
+use crate::ids::{BrokerId, LeaderEpoch};
+use crate::record::fact::{Fact, Stamped};
+use crate::record::layer::BrokerShows;
+
+/// A broker's answer on a partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) sight: Sight,
+    topic_id: Option<u32>,
+    pub(crate) leader: Option<BrokerId>,
+    pub(crate) epoch: Option<LeaderEpoch>,
+    isr: NodeSet,
+}
+
+/// A leader's answer to a request with its epoch.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    sight: Sight,
+    node: BrokerId,
+    epoch: LeaderEpoch,
+    error: Option<i16>,
+}
+
+/// Whether a new leader served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serving {
+    /// Since then.
+    Since(Sight),
+    /// It was asked and refused, for the last time with this error.
+    Refused(i16),
+    /// It was never asked in this epoch.
+    NotAsked,
+}
+
+/// All answers of brokers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Caches {
+    shown: BTreeMap<Part, BTreeMap<BrokerId, Vec<Shown>>>,
+    served: BTreeMap<Part, Vec<Served>>,
+    /// When each broker began to answer (`None`) or ceased to (why).
+    silence: BTreeMap<BrokerId, Vec<(i64, Option<String>)>>,
+    pub(crate) room: Room<KEPT_MAX>,
+}
+
+impl Caches {
+    /// Takes in a fact.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, index: &mut Index) {
+        match &stamped.fact {
+            Fact::BrokerShows { node, not_before_us, shows } => {
+                self.note_silence(*node, stamped.time_us, shows);
+                let BrokerShows::Partition { topic, topic_id, partition, leader, leader_epoch, isr, .. } = shows else { return };
+                if !self.room.take() {
+                    return;
+                }
+                let shown = Shown {
+                    sight: Sight { not_before_us: *not_before_us, time_us: stamped.time_us },
+                    topic_id: topic_id.as_ref().map(|id| index.topic_ids.number(id)),
+                    leader: *leader,
+                    epoch: *leader_epoch,
+                    isr: index.set(isr),
+                };
+                self.shown.entry(index.part(topic, *partition)).or_default().entry(*node).or_default().push(shown);
+            }
+            Fact::Servable { node, topic, partition, leader_epoch, not_before_us, error, .. } if self.room.take() => {
+                let sight = Sight { not_before_us: *not_before_us, time_us: stamped.time_us };
+                let served = Served { sight, node: *node, epoch: *leader_epoch, error: *error };
+                self.served.entry(index.part(topic, *partition)).or_default().push(served);
+            }
+            _ => {}
+        }
+    }
+
+    /// Brokers that were ever asked.
+    pub(crate) fn brokers(&self) -> impl Iterator<Item = BrokerId> {
+        self.silence.keys().copied()
+    }
+
+    /// Whether a broker's answers on this partition are watched.
+    pub(crate) fn knows(&self, broker: BrokerId, part: Part) -> bool {
+        self.shown.get(&part).is_some_and(|brokers| brokers.contains_key(&broker))
+    }
+
+    /// When a broker's answers began to show a change, or a later state.
+    pub(crate) fn shows(&self, broker: BrokerId, change: &Change) -> Option<Sight> {
+        let shown = self.shown.get(&change.part)?.get(&broker)?;
+        shown.iter().find(|shown| reflects(shown, change)).map(|shown| shown.sight)
+    }
+
+    /// All that a broker showed of a partition, in order.
+    pub(crate) fn of(&self, broker: BrokerId, part: Part) -> &[Shown] {
+        self.shown.get(&part).and_then(|brokers| brokers.get(&broker)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What it showed at that time.
+    pub(crate) fn at(&self, broker: BrokerId, part: Part, time_us: i64) -> Option<&Shown> {
+        self.of(broker, part).iter().rfind(|shown| shown.sight.time_us <= time_us)
+    }
+
+    /// Whether the new leader of a change served in its epoch.
+    pub(crate) fn serving(&self, change: &Change) -> Serving {
+        let (Some(leader), Some(served)) = (change.after.leader, self.served.get(&change.part)) else { return Serving::NotAsked };
+        let asked = || served.iter().filter(|served| served.node == leader && served.epoch >= change.after.epoch);
+        match asked().find(|served| served.error.is_none()) {
+            Some(served) => Serving::Since(served.sight),
+            None => asked().next_back().and_then(|served| served.error).map_or(Serving::NotAsked, Serving::Refused),
+        }
+    }
+
+    /// Whether the last answer of a leader in this epoch or a later one was that it serves; `None`: it was not asked.
+    pub(crate) fn serves_last(&self, part: Part, leader: BrokerId, epoch: LeaderEpoch) -> Option<bool> {
+        let last = self.served.get(&part)?.iter().rfind(|served| served.node == leader && served.epoch >= epoch)?;
+        Some(last.error.is_none())
+    }
+
+    /// Why a broker did not answer any more by the end, and since when.
+    pub(crate) fn silent(&self, broker: BrokerId) -> Option<(i64, &str)> {
+        let (time_us, why) = self.silence.get(&broker)?.last()?;
+        Some((*time_us, why.as_deref()?))
+    }
+
+    fn note_silence(&mut self, broker: BrokerId, time_us: i64, shows: &BrokerShows) {
+        let why = match shows {
+            BrokerShows::Nothing { why } => Some(why.clone()),
+            _ => None,
+        };
+        let silence = self.silence.entry(broker).or_default();
+        if silence.last().is_none_or(|(_, known)| known.is_some() != why.is_some()) {
+            silence.push((time_us, why));
+        }
+    }
+}
+
+/// Whether an answer shows a change, or what came after it. Answers hold no partition epoch, so another ISR than the one before counts.
+fn reflects(shown: &Shown, change: &Change) -> bool {
+    if shown.sight.time_us < change.made.earliest_us() || shown.topic_id.is_some_and(|id| id != change.after.topic_id) {
+        return false;
+    }
+    let Some(epoch) = shown.epoch else { return change.kind != Kind::Other && shown.leader == change.after.leader };
+    match change.kind {
+        Kind::Made | Kind::Led => epoch >= change.after.epoch,
+        Kind::Shrunk | Kind::Other => epoch > change.after.epoch || change.before.is_some_and(|before| before.isr != shown.isr),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::layers::log::ControllerLog;
+    use crate::record::sample::Sample;
+    use crate::record::sample::layers::Part as Partition;
+
+    fn folded(stream: &Sample) -> (Caches, ControllerLog) {
+        let (mut caches, mut log, mut index) = (Caches::default(), ControllerLog::default(), Index::default());
+        for stamped in &stream.facts {
+            caches.fold(stamped, &mut index);
+            match &stamped.fact {
+                Fact::ControllerImage(image) => log.image(stamped.time_us, image, &mut index),
+                Fact::ControllerRecord(record) => log.record(stamped.time_us, record, &mut index),
+                _ => {}
+            }
+        }
+        (caches, log)
+    }
+
+    fn moved() -> Sample {
+        let (old, new) = (Partition(0, 2, 4, &[1, 2, 3]), Partition(0, 3, 5, &[1, 3]));
+        (1..=2)
+            .fold(Sample::new(&[]).image(&[old], -1_000), |stream, node| stream.shows_partition(node, old, -900))
+            .record(501, new.changed(), 9_000)
+            .serves(3, new, Some(74), 9_005)
+    }
+
+    #[test]
+    fn a_broker_shows_a_change_or_what_came_after_it() {
+        let (new, later) = (Partition(0, 3, 5, &[1, 3]), Partition(0, 2, 7, &[1, 2, 3]));
+        let (caches, log) = folded(&moved().shows_partition(1, new, 9_020).shows_partition(2, later, 30_000));
+        let change = &log.changes()[0];
+        let shows = |node: i32| caches.shows(BrokerId(node), change).map(|sight| sight.time_us / 1000);
+        assert_eq!([1, 2, 3].map(shows), [Some(9_020), Some(30_000), None]);
+        let epoch_at = |ms: i64| caches.at(BrokerId(1), 0, ms * 1000).and_then(|shown| shown.epoch).map(|epoch| epoch.0);
+        assert_eq!([-950, 9_000, 9_020].map(epoch_at), [None, Some(4), Some(5)]);
+    }
+
+    #[test]
+    fn a_smaller_isr_is_shown_by_the_isr() {
+        let (old, new) = (Partition(0, 1, 4, &[1, 2, 3]), Partition(0, 1, 4, &[1, 3]));
+        let stream = Sample::new(&[])
+            .image(&[old], -1_000)
+            .shows_partition(1, old, -900)
+            .record(501, new.changed(), 9_000)
+            .shows_partition(1, new, 9_015);
+        let (caches, log) = folded(&stream);
+        assert_eq!(caches.shows(BrokerId(1), &log.changes()[0]).map(|sight| sight.time_us), Some(9_015_000));
+    }
+
+    #[test]
+    fn a_leader_serves_refuses_or_was_not_asked() {
+        let new = Partition(0, 3, 5, &[1, 3]);
+        let (caches, log) = folded(&moved());
+        assert_eq!(caches.serving(&log.changes()[0]), Serving::Refused(74));
+        let (caches, log) = folded(&moved().serves(3, new, None, 9_030));
+        assert!(matches!(caches.serving(&log.changes()[0]), Serving::Since(sight) if sight.time_us == 9_030_000));
+        assert_eq!(caches.serves_last(0, BrokerId(3), LeaderEpoch(5)), Some(true));
+        let (caches, log) = folded(&Sample::new(&[]).image(&[], -1_000).record(501, new.made(), 9_000));
+        assert_eq!(caches.serving(&log.changes()[0]), Serving::NotAsked);
+    }
+
+    #[test]
+    fn a_broker_that_ceases_to_answer_is_silent_until_it_answers_again() {
+        let silent = |stream: Sample| stream.shows(2, BrokerShows::Nothing { why: "timed out".to_owned() }, 9_100);
+        let (caches, _) = folded(&silent(moved()));
+        assert_eq!(caches.silent(BrokerId(2)), Some((9_100_000, "timed out")));
+        let (caches, _) = folded(&silent(moved()).shows_partition(2, Partition(0, 3, 5, &[1, 3]), 9_900));
+        assert_eq!((caches.silent(BrokerId(2)), caches.brokers().count()), (None, 2));
+    }
+}

@@ -1,0 +1,265 @@
+//! What producers knew and did: leaders and partition counts in their caches, whom they asked and why, where their requests went, and the first
+//! acknowledgement after each change. Kept from the first step on, but for what tells which producers know a topic.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::index::{Index, Part, Room, Who};
+use super::log::{Change, Kind};
+use crate::ids::{BrokerId, LeaderEpoch};
+use crate::record::fact::{Fact, Stamped};
+
+/// Sightings of each kind that are kept; what comes on top is counted.
+const KEPT_MAX: usize = 1_000_000;
+
+/// NETWORK_EXCEPTION: the client's own word for a request that was cut off, which no broker says.
+const CUT_OFF: i16 = 13;
+
+/// A leader in a producer's cache.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    time_us: i64,
+    who: Who,
+    topic_id: Option<u32>,
+    leader: Option<BrokerId>,
+    epoch: Option<LeaderEpoch>,
+    node: Option<BrokerId>,
+    version: u64,
+}
+
+/// A partition count in a producer's cache.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    time_us: i64,
+    who: Who,
+    topic_id: Option<u32>,
+    to: u32,
+    node: Option<BrokerId>,
+    reason: Option<u32>,
+}
+
+/// A Metadata request that ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) time_us: i64,
+    /// When it was handed over.
+    pub(crate) sent_us: i64,
+    pub(crate) node: BrokerId,
+    pub(crate) reason: u32,
+    version: u64,
+    /// Whether an answer came and was taken in.
+    pub(crate) is_answered: bool,
+}
+
+/// Something at one node, of one producer's partition: a route, an acknowledgement, a refusal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) time_us: i64,
+    pub(crate) who: Who,
+    /// `None`: not known.
+    pub(crate) node: Option<BrokerId>,
+    /// When the record was due, where it is an acknowledgement.
+    pub(crate) due_us: i64,
+}
+
+/// How a producer came to know of a change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Learned {
+    pub(crate) time_us: i64,
+    /// Who told it; `None`: nobody, or it does not say.
+    pub(crate) node: Option<BrokerId>,
+    /// Why it asked, by its number among the words; `None`: it does not say, or did not ask.
+    pub(crate) reason: Option<u32>,
+    /// It did not ask: a broker named the new leader in its answer to Produce.
+    pub(crate) is_hint: bool,
+}
+
+/// All that is known of one partition.
+#[derive(Clone, Debug, Default)]
+struct OfPart {
+    seen: Vec<Seen>,
+    routed: Vec<At>,
+    delivered: Vec<At>,
+    refused: Vec<At>,
+}
+
+/// All that producers told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clients {
+    parts: BTreeMap<Part, OfPart>,
+    counts: BTreeMap<u32, Vec<Counted>>,
+    asked: BTreeMap<Who, Vec<Asked>>,
+    /// Ends of connections, by their cause's number among the words.
+    disconnected: Vec<(At, u32)>,
+    /// Producers that tell of their caches.
+    telling: BTreeSet<Who>,
+    has_begun: bool,
+    pub(crate) room: Room<KEPT_MAX>,
+}
+
+impl Clients {
+    /// Takes in a fact.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, index: &mut Index) {
+        let time_us = stamped.time_us;
+        match &stamped.fact {
+            Fact::StepRequested { .. } => self.has_begun = true,
+            Fact::PartitionCount { group, producer, topic, topic_id, to, node, reason, .. } if self.room.take() => {
+                let who = index.who(group, *producer);
+                self.telling.insert(who);
+                let topic_id = topic_id.as_ref().map(|id| index.topic_ids.number(id));
+                let reason = reason.as_ref().map(|reason| index.word(reason));
+                let counted = Counted { time_us, who, topic_id, to: *to, node: *node, reason };
+                self.counts.entry(index.topics.number(topic)).or_default().push(counted);
+            }
+            Fact::LeaderSeen { group, producer, topic, partition, topic_id, to, epoch, node, update_version, .. } => {
+                let who = index.who(group, *producer);
+                self.telling.insert(who);
+                if self.has_begun && self.room.take() {
+                    let topic_id = topic_id.as_ref().map(|id| index.topic_ids.number(id));
+                    let version = update_version.0;
+                    let seen = Seen { time_us, who, topic_id, leader: *to, epoch: *epoch, node: *node, version };
+                    self.parts.entry(index.part(topic, *partition)).or_default().seen.push(seen);
+                }
+            }
+            _ if !self.has_begun => {}
+            Fact::MetadataRequest { group, producer, reason, round_trip_us, node, update_version, outcome, .. } if self.room.take() => {
+                let who = index.who(group, *producer);
+                let sent_us = time_us - i64::try_from(*round_trip_us).unwrap_or(0);
+                let (reason, version, is_answered) = (index.word(reason), update_version.0, outcome == "updated");
+                self.asked.entry(who).or_default().push(Asked { time_us, sent_us, node: *node, reason, version, is_answered });
+            }
+            Fact::Disconnected { group, producer, node, cause, .. } if self.room.take() => {
+                let (who, cause) = (index.who(group, *producer), index.word(cause));
+                self.disconnected.push((At { time_us, who, node: Some(*node), due_us: time_us }, cause));
+            }
+            _ => self.fold_of_part(stamped, index),
+        }
+    }
+
+    fn fold_of_part(&mut self, stamped: &Stamped, index: &mut Index) {
+        let time_us = stamped.time_us;
+        let (group, producer, topic, partition, node, due_us) = match &stamped.fact {
+            Fact::RouteChanged { group, producer, topic, partition, to, .. } => (group, producer, topic, partition, Some(*to), time_us),
+            Fact::BatchError { group, producer, topic, partition, node, code, .. } if *code != CUT_OFF => {
+                (group, producer, topic, partition, Some(*node), time_us)
+            }
+            Fact::DeliveredAfterChange { group, producer, topic, partition, node, due_us } => {
+                (group, producer, topic, partition, *node, *due_us)
+            }
+            Fact::PartitionFirstUsed { group, producer, topic, partition, due_us } => (group, producer, topic, partition, None, *due_us),
+            _ => return,
+        };
+        if !self.room.take() {
+            return;
+        }
+        let at = At { time_us, who: index.who(group, *producer), node, due_us };
+        let of_part = self.parts.entry(index.part(topic, *partition)).or_default();
+        match &stamped.fact {
+            Fact::RouteChanged { .. } => of_part.routed.push(at),
+            Fact::BatchError { .. } => of_part.refused.push(at),
+            _ => of_part.delivered.push(at),
+        }
+    }
+
+    /// The client that a producer sends through: several may share one, which speaks as the first of them. `None`: it does not tell of its cache.
+    pub(crate) fn client_of(&self, who: Who) -> Option<Who> {
+        self.telling.range(..=who).next_back().copied().filter(|client| client.group == who.group)
+    }
+
+    /// Clients whose caches held a topic at that time.
+    pub(crate) fn knowing(&self, topic: u32, time_us: i64) -> BTreeSet<Who> {
+        let mut knowing = BTreeSet::new();
+        for counted in self.counts.get(&topic).into_iter().flatten().filter(|counted| counted.time_us < time_us) {
+            if counted.to > 0 {
+                knowing.insert(counted.who)
+            } else {
+                knowing.remove(&counted.who)
+            };
+        }
+        knowing
+    }
+
+    /// How each client first came to know of a change, or of what came after it.
+    pub(crate) fn learned(&self, change: &Change, index: &Index) -> BTreeMap<Who, Learned> {
+        let mut learned = BTreeMap::new();
+        let since_us = change.made.earliest_us();
+        if change.kind == Kind::Made {
+            let Some((topic, partition)) = index.of_part(change.part) else { return learned };
+            let fits = |counted: &&Counted| {
+                counted.time_us >= since_us
+                    && i64::from(counted.to) > i64::from(partition)
+                    && counted.topic_id.is_none_or(|id| id == change.after.topic_id)
+            };
+            for counted in self.counts.get(&topic).into_iter().flatten().filter(fits) {
+                let Counted { time_us, node, reason, .. } = *counted;
+                learned.entry(counted.who).or_insert(Learned { time_us, node, reason, is_hint: false });
+            }
+            return learned;
+        }
+        for seen in self.parts.get(&change.part).into_iter().flat_map(|part| &part.seen) {
+            if seen.time_us >= since_us && seen.reflects(change) {
+                learned.entry(seen.who).or_insert_with(|| self.how_learned(seen));
+            }
+        }
+        learned
+    }
+
+    /// The answer to a Metadata request is told with the same version at the same time; a leader named in an answer to Produce comes later.
+    fn how_learned(&self, seen: &Seen) -> Learned {
+        let asked = self.asked.get(&seen.who).into_iter().flatten().find(|asked| asked.is_answered && asked.version == seen.version);
+        let is_hint = seen.node.is_some() && asked.is_none_or(|asked| asked.time_us < seen.time_us);
+        let reason = asked.filter(|_| !is_hint).map(|asked| asked.reason);
+        Learned { time_us: seen.time_us, node: seen.node, reason, is_hint }
+    }
+
+    /// A client's Metadata requests that ended between two times, or were under way then.
+    pub(crate) fn asked(&self, client: Who, from_us: i64, until_us: i64) -> impl Iterator<Item = &Asked> {
+        let asked = self.asked.get(&client).into_iter().flatten();
+        asked.filter(move |asked| asked.time_us >= from_us && asked.sent_us <= until_us)
+    }
+
+    /// Metadata requests of all clients that were answered between two times by one broker.
+    pub(crate) fn answered_by(&self, node: BrokerId, from_us: i64, until_us: i64) -> impl Iterator<Item = (Who, &Asked)> {
+        let asked = self.asked.iter().flat_map(|(who, asked)| asked.iter().map(|asked| (*who, asked)));
+        asked.filter(move |(_, asked)| asked.is_answered && asked.node == node && asked.sent_us >= from_us && asked.time_us <= until_us)
+    }
+
+    /// When a client's requests for a partition first went to a node after a time.
+    pub(crate) fn routed(&self, part: Part, client: Who, to: BrokerId, after_us: i64) -> Option<i64> {
+        let routed = self.parts.get(&part)?.routed.iter();
+        routed.filter(|at| at.who == client && at.node == Some(to) && at.time_us >= after_us).map(|at| at.time_us).min()
+    }
+
+    /// Acknowledgements on a partition that were the first after a change, since a time.
+    pub(crate) fn delivered(&self, part: Part, after_us: i64) -> impl Iterator<Item = &At> {
+        self.parts.get(&part).into_iter().flat_map(|part| &part.delivered).filter(move |at| at.time_us >= after_us)
+    }
+
+    /// Whether a node answered a group's batches on a partition with an error after a time.
+    pub(crate) fn is_refused(&self, part: Part, group: u32, node: BrokerId, after_us: i64) -> bool {
+        let mut refused = self.parts.get(&part).into_iter().flat_map(|part| &part.refused);
+        refused.any(|at| at.who.group == group && at.node == Some(node) && at.time_us >= after_us)
+    }
+
+    /// What ended a group's connections to a node after a time, as the number of the commonest cause.
+    pub(crate) fn connections_end_by(&self, group: u32, node: BrokerId, after_us: i64) -> Option<u32> {
+        let mut causes: BTreeMap<u32, usize> = BTreeMap::new();
+        for (at, cause) in &self.disconnected {
+            if at.who.group == group && at.node == Some(node) && at.time_us >= after_us {
+                *causes.entry(*cause).or_default() += 1;
+            }
+        }
+        causes.into_iter().max_by_key(|(_, count)| *count).map(|(cause, _)| cause)
+    }
+}
+
+impl Seen {
+    fn reflects(&self, change: &Change) -> bool {
+        if self.topic_id.is_some_and(|id| id != change.after.topic_id) {
+            return false;
+        }
+        self.epoch.map_or(self.leader == change.after.leader, |epoch| epoch >= change.after.epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests;

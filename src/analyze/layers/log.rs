@@ -1,0 +1,312 @@
+//! The controller's log as its records told it: what changed with each partition, and what the controller noticed of brokers.
+//!
+//! Records are kept from the first step on; before it only the state counts. A record that a new controller has cut off is forgotten.
+
+use std::collections::BTreeMap;
+
+use super::index::{Index, NodeSet, Part, Room};
+use super::order::Sight;
+use crate::ids::{BrokerId, LeaderEpoch};
+use crate::record::layer::{BrokerState, ControllerChange, ControllerImage, ControllerRecord, PartitionState};
+
+/// Changes and events that are kept; what comes on top is counted.
+pub(super) const KEPT_MAX: usize = 500_000;
+
+/// A controller's timestamp older than this says nothing of a record: its clock is another one.
+const CLOCK_SKEW_MAX_US: i64 = 10_000_000;
+
+/// A partition as the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) topic_id: u32,
+    pub(crate) leader: Option<BrokerId>,
+    pub(crate) epoch: LeaderEpoch,
+    pub(crate) isr: NodeSet,
+    pub(crate) is_unclean: bool,
+}
+
+/// How a partition changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It is new.
+    Made,
+    /// It has another leader, or none, or the same in a new epoch.
+    Led,
+    /// A replica has left its ISR.
+    Shrunk,
+    /// Anything else, such as a replica that is in sync again.
+    Other,
+}
+
+/// A change of a partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) offset: i64,
+    pub(crate) made: Sight,
+    pub(crate) part: Part,
+    pub(crate) kind: Kind,
+    pub(crate) before: Option<State>,
+    pub(crate) after: State,
+}
+
+/// What the controller noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Noticed {
+    /// A broker's session is over, or it has finished stopping.
+    Fenced,
+    /// A broker takes part again.
+    Unfenced,
+    /// A broker has asked to stop.
+    Stopping,
+    /// A broker has registered.
+    Registered {
+        /// Its broker epoch.
+        broker_epoch: i64,
+    },
+    /// A broker is gone for good.
+    Unregistered,
+    /// A controller has become the active one.
+    Elected,
+    /// Something that is of no node, in words.
+    Other(String),
+}
+
+/// A record that is not about a partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) offset: i64,
+    pub(crate) made: Sight,
+    pub(crate) node: Option<BrokerId>,
+    pub(crate) noticed: Noticed,
+}
+
+/// The log so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ControllerLog {
+    /// Whether anything of it was ever seen.
+    pub(crate) is_seen: bool,
+    states: BTreeMap<Part, State>,
+    brokers: BTreeMap<BrokerId, (bool, bool)>,
+    changes: Vec<Change>,
+    events: Vec<Event>,
+    last_offset: i64,
+    last_epoch: Option<LeaderEpoch>,
+    pub(crate) room: Room<KEPT_MAX>,
+}
+
+impl ControllerLog {
+    /// The whole log as it stood. Where it differs from what is known, records were missed, and when the change was made is not known.
+    pub(crate) fn image(&mut self, time_us: i64, image: &ControllerImage, index: &mut Index) {
+        let is_first = !std::mem::replace(&mut self.is_seen, true);
+        for broker in &image.brokers {
+            self.brokers.insert(broker.broker, (broker.is_fenced, broker.in_controlled_shutdown));
+        }
+        for partition in &image.partitions {
+            let (part, state) = (index.part(&partition.topic, partition.partition), state_of(partition, index));
+            if is_first {
+                self.states.insert(part, state);
+            } else if self.states.get(&part) != Some(&state) {
+                self.changed(image.offset, Sight { not_before_us: None, time_us }, part, state, index);
+            }
+        }
+        self.last_offset = self.last_offset.max(image.offset);
+    }
+
+    /// A record.
+    pub(crate) fn record(&mut self, time_us: i64, record: &ControllerRecord, index: &mut Index) {
+        self.is_seen = true;
+        if record.offset <= self.last_offset && self.last_epoch.is_some_and(|epoch| epoch < record.controller_epoch) {
+            self.cut_off(record.offset);
+        } else if record.offset <= self.last_offset && self.last_epoch.is_some() {
+            return;
+        }
+        (self.last_offset, self.last_epoch) = (record.offset, Some(record.controller_epoch));
+        let is_ours = (0..CLOCK_SKEW_MAX_US).contains(&(time_us - record.controller_time_us));
+        let made = Sight { not_before_us: is_ours.then_some(record.controller_time_us), time_us };
+        let event = |node, noticed| Some(Event { offset: record.offset, made, node, noticed });
+        let event = match &record.change {
+            ControllerChange::PartitionMade(state) | ControllerChange::PartitionChanged(state) => {
+                let (part, state) = (index.part(&state.topic, state.partition), state_of(state, index));
+                self.changed(record.offset, made, part, state, index);
+                None
+            }
+            ControllerChange::BrokerRegistered(state) => {
+                self.brokers.insert(state.broker, (state.is_fenced, state.in_controlled_shutdown));
+                event(Some(state.broker), Noticed::Registered { broker_epoch: state.broker_epoch })
+            }
+            ControllerChange::BrokerChanged(state) => self.broker_changed(state).and_then(|noticed| event(Some(state.broker), noticed)),
+            ControllerChange::BrokerUnregistered { broker } => event(Some(*broker), Noticed::Unregistered),
+            ControllerChange::ControllerElected { node } => event(Some(*node), Noticed::Elected),
+            ControllerChange::TopicMade { topic, .. } => event(None, Noticed::Other(format!("topic {topic} made"))),
+            ControllerChange::TopicRemoved { topic, .. } => event(None, Noticed::Other(format!("topic {topic} removed"))),
+            ControllerChange::Config { kind, name, key, .. } => event(None, Noticed::Other(format!("{kind} {name}: {key} set"))),
+            ControllerChange::FeatureLevel { feature, .. } => event(None, Noticed::Other(format!("feature {feature}"))),
+        };
+        if let Some(event) = event.filter(|_| self.room.take()) {
+            self.events.push(event);
+        }
+    }
+
+    /// All events.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// All changes of partitions.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// A partition's state then; the first one known where that was before anything was.
+    pub(crate) fn state_at(&self, part: Part, time_us: i64) -> Option<State> {
+        let of_part = || self.changes.iter().filter(|change| change.part == part);
+        match of_part().rfind(|change| change.made.earliest_us() <= time_us) {
+            Some(change) => Some(change.after),
+            None => of_part().next().map_or_else(|| self.states.get(&part).copied(), |first| first.before),
+        }
+    }
+
+    /// What has changed with a broker; `None`: nothing that counts here.
+    fn broker_changed(&mut self, state: &BrokerState) -> Option<Noticed> {
+        let now = (state.is_fenced, state.in_controlled_shutdown);
+        let before = self.brokers.insert(state.broker, now);
+        match now {
+            _ if before == Some(now) => None,
+            (true, _) if before.is_some_and(|(was_fenced, _)| was_fenced) => None,
+            (true, _) => Some(Noticed::Fenced),
+            (false, true) => Some(Noticed::Stopping),
+            (false, false) => Some(Noticed::Unfenced),
+        }
+    }
+
+    fn changed(&mut self, offset: i64, made: Sight, part: Part, after: State, index: &Index) {
+        let before = self.states.insert(part, after);
+        if !self.room.take() {
+            return;
+        }
+        let kind = match before {
+            None => Kind::Made,
+            Some(before) if before.topic_id != after.topic_id => Kind::Made,
+            Some(before) if before.epoch != after.epoch => Kind::Led,
+            Some(before) if index.nodes(before.isr).iter().any(|node| !index.nodes(after.isr).contains(node)) => Kind::Shrunk,
+            Some(_) => Kind::Other,
+        };
+        self.changes.push(Change { offset, made, part, kind, before, after });
+    }
+
+    /// A new controller writes from this offset on: what an older one had there was never committed.
+    fn cut_off(&mut self, offset: i64) {
+        let keep = |at: i64| at < offset;
+        while let Some(change) = self.changes.pop_if(|change| !keep(change.offset)) {
+            match change.before {
+                Some(before) => _ = self.states.insert(change.part, before),
+                None => _ = self.states.remove(&change.part),
+            }
+        }
+        self.events.retain(|event| keep(event.offset));
+    }
+}
+
+fn state_of(partition: &PartitionState, index: &mut Index) -> State {
+    State {
+        topic_id: index.topic_ids.number(&partition.topic_id),
+        leader: partition.leader,
+        epoch: partition.leader_epoch,
+        isr: index.set(&partition.isr),
+        is_unclean: partition.is_unclean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::fact::Fact;
+    use crate::record::sample::Sample;
+    use crate::record::sample::layers::{Part as Partition, fenced, registered, stopping, unfenced};
+
+    fn log(stream: &Sample) -> (ControllerLog, Index) {
+        let (mut log, mut index) = (ControllerLog::default(), Index::default());
+        for stamped in &stream.facts {
+            match &stamped.fact {
+                Fact::ControllerImage(image) => log.image(stamped.time_us, image, &mut index),
+                Fact::ControllerRecord(record) => log.record(stamped.time_us, record, &mut index),
+                _ => {}
+            }
+        }
+        (log, index)
+    }
+
+    fn kinds(log: &ControllerLog) -> Vec<(i64, Kind)> {
+        log.changes().iter().map(|change| (change.offset, change.kind)).collect()
+    }
+
+    #[test]
+    fn changes_are_told_by_what_differs() {
+        let stream = Sample::new(&[])
+            .image(&[Partition(0, 2, 4, &[1, 2, 3])], -1_000)
+            .record(501, Partition(0, 3, 5, &[1, 3]).changed(), 9_000)
+            .record(502, Partition(0, 3, 5, &[1]).changed(), 9_100)
+            .record(503, Partition(0, 3, 5, &[1, 3]).changed(), 9_200)
+            .record(504, Partition(0, 0, 6, &[]).changed(), 9_300)
+            .record(505, Partition(1, 1, 0, &[1]).made(), 9_400);
+        let (log, _) = log(&stream);
+        let expected = [(501, Kind::Led), (502, Kind::Shrunk), (503, Kind::Other), (504, Kind::Led), (505, Kind::Made)];
+        assert_eq!(kinds(&log), expected);
+        let leader_at = |ms: i64| log.state_at(0, ms * 1000).and_then(|state| state.leader).map(|leader| leader.0);
+        assert_eq!([0, 8_994, 8_995, 9_299].map(leader_at), [Some(2), Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn events_tell_what_the_controller_noticed_and_nothing_twice() {
+        let stream = Sample::new(&[])
+            .image(&[], -1_000)
+            .record(501, stopping(2), 1_000)
+            .record(502, fenced(2), 2_000)
+            .record(503, fenced(2), 2_100)
+            .record(504, registered(2), 3_000)
+            .record(505, unfenced(2), 4_000);
+        let noticed: Vec<Noticed> = log(&stream).0.events().iter().map(|event| event.noticed.clone()).collect();
+        assert_eq!(noticed, [Noticed::Stopping, Noticed::Fenced, Noticed::Registered { broker_epoch: 311 }, Noticed::Unfenced]);
+    }
+
+    #[test]
+    fn what_a_new_controller_cuts_off_never_was() {
+        let mut stream = Sample::new(&[])
+            .image(&[Partition(0, 2, 4, &[1, 2, 3])], -1_000)
+            .record(501, Partition(0, 3, 5, &[1, 3]).changed(), 1_000)
+            .record(502, fenced(2), 1_001)
+            .record(501, Partition(0, 1, 5, &[1, 3]).changed(), 5_000)
+            .record(501, Partition(0, 1, 5, &[1, 3]).changed(), 5_001);
+        for stamped in &mut stream.facts {
+            if let Fact::ControllerRecord(record) = &mut stamped.fact {
+                record.controller_epoch = LeaderEpoch(if stamped.time_us < 2_000_000 { 3 } else { 4 });
+            }
+        }
+        let (log, _) = log(&stream);
+        assert_eq!((kinds(&log), log.events().len()), (vec![(501, Kind::Led)], 0));
+        assert_eq!(log.state_at(0, 9_000_000).and_then(|state| state.leader), Some(BrokerId(1)));
+    }
+
+    #[test]
+    fn an_image_that_differs_is_a_change_whose_time_is_not_known() {
+        let stream = Sample::new(&[])
+            .image(&[Partition(0, 2, 4, &[1, 2, 3]), Partition(1, 1, 4, &[1])], -1_000)
+            .image(&[Partition(0, 3, 5, &[1, 3]), Partition(1, 1, 4, &[1])], 7_000);
+        let (log, _) = log(&stream);
+        assert_eq!(kinds(&log), [(500, Kind::Led)]);
+        assert_eq!(log.changes()[0].made, Sight { not_before_us: None, time_us: 7_000_000 });
+    }
+
+    #[test]
+    fn a_foreign_clock_says_nothing_of_a_record() {
+        let change = || Partition(0, 1, 1, &[1]).made();
+        let stream = Sample::new(&[]).late_record(1, change(), 8_000, 9_000).late_record(2, change(), -9_000, 9_000).late_record(
+            3,
+            Partition(0, 2, 2, &[2]).changed(),
+            9_500,
+            9_000,
+        );
+        let made: Vec<Option<i64>> = log(&stream).0.changes().iter().map(|change| change.made.not_before_us).collect();
+        assert_eq!(made, [Some(8_000_000), None, None]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Which nodes were down when, and which had settled since: a dead node follows nothing, and that is nobody's stuck layer.
+//!
+//! Known from steps on nodes and from the container engine's word once a second. Where a cluster is not ours, nobody tells.
+
+use std::collections::BTreeMap;
+
+use crate::analyze::window::SECOND_US;
+use crate::ids::BrokerId;
+use crate::record::fact::{Fact, Stamped};
+
+/// A node that was started (or thawed) has caught up after so long, even if nobody says so.
+const SETTLED_AFTER_US: i64 = 15 * SECOND_US;
+
+/// What is known of each node's life.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes {
+    /// Changes of each node's state: when, and whether it ran from then on. In the order of facts.
+    marks: BTreeMap<BrokerId, Vec<(i64, bool)>>,
+    /// When a broker was unfenced.
+    unfenced: BTreeMap<BrokerId, Vec<i64>>,
+}
+
+impl Nodes {
+    /// Takes in a fact.
+    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+        match &stamped.fact {
+            Fact::StepRequested { action, nodes, .. } => {
+                let is_up = match action.as_str() {
+                    "kill" | "stop" | "pause" => false,
+                    "start" | "unpause" => true,
+                    _ => return,
+                };
+                nodes.iter().for_each(|node| self.mark(*node, stamped.time_us, is_up));
+            }
+            Fact::Broker(seen) => {
+                if let Some(state) = &seen.state {
+                    self.mark(seen.node, (seen.second + 1) * SECOND_US, state == "running");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A broker was unfenced.
+    pub(crate) fn unfenced(&mut self, node: BrokerId, time_us: i64) {
+        self.unfenced.entry(node).or_default().push(time_us);
+    }
+
+    /// Keeps changes only: a node that runs is told to run each second.
+    fn mark(&mut self, node: BrokerId, time_us: i64, is_up: bool) {
+        let marks = self.marks.entry(node).or_default();
+        let at = marks.partition_point(|(known_us, _)| *known_us <= time_us);
+        let before = at.checked_sub(1).map(|before| marks[before].1);
+        if before.unwrap_or(true) != is_up {
+            marks.insert(at, (time_us, is_up));
+        }
+    }
+
+    /// Whether the node was down (or frozen) then.
+    pub(crate) fn is_down(&self, node: BrokerId, time_us: i64) -> bool {
+        self.last_mark(node, time_us).is_some_and(|(_, is_up)| !is_up)
+    }
+
+    /// Whether it was down at any time between.
+    pub(crate) fn was_down(&self, node: BrokerId, from_us: i64, until_us: i64) -> bool {
+        let within = |(time_us, is_up): &(i64, bool)| !is_up && (from_us..=until_us).contains(time_us);
+        self.is_down(node, from_us) || self.marks.get(&node).is_some_and(|marks| marks.iter().any(within))
+    }
+
+    /// Whether it ran then, and had caught up since it last came up.
+    pub(crate) fn is_settled(&self, node: BrokerId, time_us: i64) -> bool {
+        match self.last_mark(node, time_us) {
+            None => true,
+            Some((_, false)) => false,
+            Some((since_us, true)) => {
+                let is_unfenced = self.unfenced.get(&node).is_some_and(|at| at.iter().any(|at| (since_us..=time_us).contains(at)));
+                is_unfenced || time_us - since_us > SETTLED_AFTER_US
+            }
+        }
+    }
+
+    fn last_mark(&self, node: BrokerId, time_us: i64) -> Option<(i64, bool)> {
+        let marks = self.marks.get(&node)?;
+        marks.partition_point(|(known_us, _)| *known_us <= time_us).checked_sub(1).map(|last| marks[last])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::sample::Sample;
+
+    const NODE: BrokerId = BrokerId(2);
+
+    fn nodes(stream: &Sample) -> Nodes {
+        let mut nodes = Nodes::default();
+        stream.facts.iter().for_each(|fact| nodes.fold(fact));
+        nodes
+    }
+
+    #[test]
+    fn a_node_is_down_by_its_step_or_by_the_engines_word() {
+        let state = |word: &'static str| move |seen: &mut crate::record::broker::BrokerSecond| seen.state = Some(word.to_owned());
+        let by_steps = Sample::new(&[]).step(1, "kill", "2", 10_000).step(2, "start", "2", 14_000);
+        let by_word = Sample::new(&[]).broker(2, 8, state("running")).broker(2, 9, state("paused")).broker(2, 13, state("running"));
+        for stream in [by_steps, by_word] {
+            let nodes = nodes(&stream);
+            let down: Vec<bool> = [9_000, 10_000, 13_999, 14_000, 20_000].iter().map(|ms: &i64| nodes.is_down(NODE, ms * 1000)).collect();
+            assert_eq!(down, [false, true, true, false, false]);
+            assert!(!nodes.is_down(BrokerId(3), 12_000_000));
+            assert!(nodes.was_down(NODE, 9_000_000, 11_000_000) && !nodes.was_down(NODE, 14_000_000, 20_000_000));
+        }
+    }
+
+    #[test]
+    fn a_node_has_settled_when_it_is_unfenced_or_after_a_while() {
+        let mut nodes = nodes(&Sample::new(&[]).step(1, "kill", "2", 10_000).step(2, "start", "2", 14_000));
+        let settled = |nodes: &Nodes| [9, 12, 18, 20, 30].map(|s: i64| nodes.is_settled(NODE, s * SECOND_US));
+        assert_eq!(settled(&nodes), [true, false, false, false, true]);
+        nodes.unfenced(NODE, 19 * SECOND_US);
+        assert_eq!(settled(&nodes), [true, false, false, true, true]);
+    }
+}
