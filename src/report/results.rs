@@ -191,6 +191,38 @@ mod tests {
     }
 
     #[test]
+    fn run_json_names_the_layer_that_held_a_step_up() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), &crate::record::sample::scenes::killed().probes(0, 2, 5, 1_000, 0).end(40_000).facts).finish().unwrap();
+        let run: serde_json::Value = serde_json::from_str(&texts(root.path())[RUN]).unwrap();
+        let held = serde_json::json!({
+            "layer": "detected",
+            "node": 2,
+            "group": null,
+            "partition": "orders/0",
+            "since_ms": 10_020,
+            "for_ms": 8_976,
+            "of_ms": 9_280,
+            "is_stuck": false,
+            "in_words": "orders/0: 9.0 of 9.3 s until the controller fenced broker 2 (its session timeout)",
+        });
+        let table = [
+            ("/layers/0/step", serde_json::json!(1)),
+            ("/layers/0/held", held),
+            ("/layers/0/waterfall/stages/0/layer", serde_json::json!("detected")),
+            ("/layers/0/waterfall/stages/2/not_before_ms", serde_json::json!(19_002)),
+            (
+                "/layers/0/waterfall/segments/6",
+                serde_json::json!({"layer": "route", "node": 3, "group": "steady", "since_ms": 19_040, "for_ms": 5}),
+            ),
+            ("/probes/requests/Metadata", serde_json::json!(10)),
+        ];
+        for (pointer, value) in table {
+            assert_eq!(run.pointer(pointer), Some(&value), "{pointer}");
+        }
+    }
+
+    #[test]
     fn a_killed_run_leaves_valid_files_and_says_so() {
         let root = tempfile::tempdir().unwrap();
         let facts = sample().facts;
@@ -220,6 +252,10 @@ mod tests {
             ("/groups/0/producers", serde_json::json!(2)),
             ("/groups/0/metadata_requests/total", serde_json::json!(0)),
             ("/groups/0/metadata_requests/by_reason", serde_json::json!({})),
+            ("/layers", serde_json::json!([])),
+            ("/probes", serde_json::json!(null)),
+            ("/metadata_rows_left_out", serde_json::json!(0)),
+            ("/layer_rows_left_out", serde_json::json!(0)),
             ("/groups/0/first_ack_ms", serde_json::json!(null)),
             ("/groups/0/latency/baseline/response/p99_us", serde_json::json!(2000)),
             ("/steps/0/was_controller", serde_json::json!(true)),

@@ -5,6 +5,7 @@
 mod format;
 mod groups;
 mod head;
+mod layers;
 mod steps;
 mod style;
 mod table;
@@ -24,12 +25,14 @@ pub fn render(run: Option<&RunStarted>, findings: &Findings, folder: Option<&Pat
     head::expectations(&mut page, findings);
     steps::steps(&mut page, findings);
     steps::outside(&mut page, findings);
+    layers::layers(&mut page, findings);
     groups::records(&mut page, findings);
     groups::latency(&mut page, findings);
     groups::requests(&mut page, findings);
     groups::growth(&mut page, findings);
     groups::first_ack(&mut page, findings);
     groups::generator(&mut page, findings);
+    layers::probes(&mut page, findings);
     head::warnings(&mut page, findings);
     head::files(&mut page, folder);
     page.lines.join("\n") + "\n"

@@ -6,6 +6,7 @@ use super::*;
 use crate::analyze::Analysis;
 use crate::ids::{BrokerId, ProducerIndex, TopicName, UpdateVersion};
 use crate::record::fact::{Fact, StepOutcome, Totals};
+use crate::record::sample::scenes::{STEADY, cluster, killed};
 use crate::record::sample::{Pair, Sample};
 
 fn page(stream: &Sample) -> String {
@@ -96,14 +97,61 @@ fn growth_and_a_failure_read_like_this() {
     insta::assert_snapshot!(page(&stream));
 }
 
+/// A kill that is noticed and followed, and then a stop whose clients never learn where to go.
+fn layered() -> Sample {
+    use crate::record::sample::layers::{Part, answered, stopping};
+    let back = Part(0, 1, 6, &[1, 2, 3]);
+    let stream = killed()
+        .followed(None, 10_050)
+        .followed(Some(3), 12_800)
+        .learned(Pair("steady", 1, 0), Part(0, 3, 5, &[1, 3]), 3, 4, 19_090)
+        .asked(Pair("steady", 1, 0), answered(3, "disconnect", 4), 19_090)
+        .step(2, "stop", "3", 30_000)
+        .record(510, stopping(3), 30_200)
+        .record(511, back.changed(), 30_210)
+        .committed(511, 30_230);
+    let stream = [1, 2].iter().fold(stream, |stream, node| stream.fetched(*node, 511, 30_232).shows_partition(*node, back, 30_240));
+    stream
+        .serves(1, back, None, 30_250)
+        .gap(STEADY, 30_215, None)
+        .probes(-2, 10, 12, 8_000, 0)
+        .probes(10, 20, 240, 90_000, 1_000)
+        .end(45_000)
+}
+
+#[test]
+fn the_layers_of_two_steps_read_like_this() {
+    let page = page(&layered());
+    let from = page.find("Layers, from").unwrap();
+    let until = page.find("Records\n").unwrap();
+    let probes = page.find("Probes\n").unwrap();
+    insta::assert_snapshot!(format!("{}\n{}", &page[from..until], &page[probes..]));
+}
+
+#[test]
+fn a_run_in_which_nothing_is_held_up_says_so() {
+    let page = page(&cluster().step(1, "elect-leaders", "orders", 10_000).end(20_000));
+    assert!(page.contains("No layer held any step up beyond ordinary time."), "{page}");
+    assert!(
+        page.contains("step 1, elect-leaders orders at 10.0 s: the controller's log did not change\n    held up by nothing\n"),
+        "{page}"
+    );
+}
+
 #[test]
 fn no_line_is_wider_than_a_screen_and_colours_only_add_to_the_text() {
-    let mut analysis = Analysis::new();
-    rolling().facts.iter().for_each(|fact| analysis.fold(fact));
-    let findings = analysis.finish();
-    let plain = render(analysis.run(), &findings, None, false);
+    for stream in [rolling(), layered()] {
+        let mut analysis = Analysis::new();
+        stream.facts.iter().for_each(|fact| analysis.fold(fact));
+        let findings = analysis.finish();
+        narrow_and_bare(&analysis, &findings);
+    }
+}
+
+fn narrow_and_bare(analysis: &Analysis, findings: &Findings) {
+    let plain = render(analysis.run(), findings, None, false);
     assert!(plain.lines().all(|line| line.chars().count() <= 120), "{plain}");
-    let coloured = render(analysis.run(), &findings, None, true);
+    let coloured = render(analysis.run(), findings, None, true);
     let mut bare = String::new();
     for part in coloured.split('\x1b') {
         bare.push_str(part.strip_prefix('[').and_then(|part| part.split_once('m')).map_or(part, |(_, text)| text));
