@@ -32,7 +32,12 @@ fn shipped_plans_are_sound_say_what_they_show_and_end_in_time() {
     for file in shipped() {
         let checked = plan::load(&file).unwrap_or_else(|error| panic!("{}", error.render(false)));
         let plan = checked.plan;
-        assert_eq!(checked.warnings.iter().count() > 0, LOSES_ITS_QUORUM.contains(&plan.name.as_str()), "{}", checked.warnings.render(false));
+        assert_eq!(
+            checked.warnings.iter().count() > 0,
+            LOSES_ITS_QUORUM.contains(&plan.name.as_str()),
+            "{}",
+            checked.warnings.render(false)
+        );
         assert_eq!(Some(plan.name.as_str()), file.file_stem().and_then(|stem| stem.to_str()), "the plan is named like its file");
         assert!(!plan.about.is_empty() && !plan.expectations.is_empty(), "{}", plan.name);
         let whole = Timeline::of(&plan).end_at.expected + CLUSTER_START;

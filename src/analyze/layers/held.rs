@@ -30,6 +30,11 @@ pub(crate) fn finding(layers: &Layers, step: &Step<'_>) -> LayerFinding {
     for change in step.changes.values() {
         survey.take(layers, step, change, waiting == Some(change.part));
     }
+    if let Some(wait) = step.waits.last().filter(|wait| !step.changes.contains_key(&wait.part)) {
+        // It was served again by what the log says of a later step.
+        let change = step.releasing(layers, wait.part, wait.until_us.unwrap_or(step.end_us));
+        survey.worst = change.map(|change| (change, stages::of_change(layers, step, change))).or(survey.worst);
+    }
     if step.changes.is_empty() {
         survey.take_events(layers, step);
     }

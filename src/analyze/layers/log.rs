@@ -117,7 +117,7 @@ impl ControllerLog {
         self.is_seen = true;
         if record.offset <= self.last_offset && self.last_epoch.is_some_and(|epoch| epoch < record.controller_epoch) {
             self.cut_off(record.offset);
-        } else if record.offset <= self.last_offset && self.last_epoch.is_some() {
+        } else if record.offset < self.last_offset && self.last_epoch.is_some() {
             return;
         }
         (self.last_offset, self.last_epoch) = (record.offset, Some(record.controller_epoch));
@@ -181,6 +181,9 @@ impl ControllerLog {
 
     fn changed(&mut self, offset: i64, made: Sight, part: Part, after: State, index: &Index) {
         let before = self.states.insert(part, after);
+        if before == Some(after) {
+            return;
+        }
         if !self.room.take() {
             return;
         }
@@ -257,6 +260,16 @@ mod tests {
     }
 
     #[test]
+    fn one_record_may_change_many_partitions() {
+        let stream = Sample::new(&[])
+            .image(&[Partition(0, 2, 4, &[1, 2]), Partition(1, 2, 4, &[1, 2]), Partition(2, 1, 4, &[1])], -1_000)
+            .record(501, Partition(0, 1, 5, &[1]).changed(), 9_000)
+            .record(501, Partition(1, 1, 5, &[1]).changed(), 9_000)
+            .record(501, Partition(2, 1, 4, &[1]).changed(), 9_000);
+        assert_eq!(kinds(&log(&stream).0), [(501, Kind::Led), (501, Kind::Led)], "the third is as it was");
+    }
+
+    #[test]
     fn events_tell_what_the_controller_noticed_and_nothing_twice() {
         let stream = Sample::new(&[])
             .image(&[], -1_000)
@@ -299,10 +312,10 @@ mod tests {
 
     #[test]
     fn a_foreign_clock_says_nothing_of_a_record() {
-        let change = || Partition(0, 1, 1, &[1]).made();
-        let stream = Sample::new(&[]).late_record(1, change(), 8_000, 9_000).late_record(2, change(), -9_000, 9_000).late_record(
+        let change = |epoch: i32| Partition(0, 1, epoch, &[1]).changed();
+        let stream = Sample::new(&[]).late_record(1, change(1), 8_000, 9_000).late_record(2, change(2), -9_000, 9_000).late_record(
             3,
-            Partition(0, 2, 2, &[2]).changed(),
+            change(3),
             9_500,
             9_000,
         );

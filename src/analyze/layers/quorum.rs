@@ -81,7 +81,8 @@ impl Quorum {
 
 /// Offsets fall again when a log is cut after a failover, so the first mark after the record that lies past it counts.
 fn first_past(marks: &[(i64, Sight)], offset: i64, made_us: i64) -> Option<Sight> {
-    marks.iter().filter(|(end, sight)| *end > offset && sight.time_us >= made_us).map(|(_, sight)| *sight).min_by_key(|sight| sight.time_us)
+    let since = marks.partition_point(|(_, sight)| sight.time_us < made_us);
+    marks[since..].iter().find(|(end, _)| *end > offset).map(|(_, sight)| *sight)
 }
 
 #[cfg(test)]

@@ -232,8 +232,8 @@ fn first_told(stages: &mut Stages, learned: &[(Who, Learned)], caches: &BTreeMap
 /// ready for it waited for nothing: its first acknowledgement says nothing of the layers, unless the partition is new.
 fn acks(layers: &Layers, step: &Step<'_>, change: &Change, learned: &BTreeMap<Who, Learned>) -> BTreeMap<Who, Option<i64>> {
     let mut acks: BTreeMap<Who, Option<i64>> = BTreeMap::new();
-    let of_change = |wait: &&Wait| wait.part == change.part && wait.until_us.is_none_or(|until_us| until_us >= change.made.earliest_us());
-    for wait in step.waits.iter().filter(of_change) {
+    let of_change = |wait: &&Wait| wait.until_us.is_none_or(|until_us| until_us >= change.made.earliest_us());
+    for wait in step.waits_of.get(&change.part).into_iter().flatten().filter(of_change) {
         acks.entry(wait.who).or_insert(wait.until_us);
     }
     if change.kind == Kind::Shrunk {

@@ -37,6 +37,8 @@ pub(crate) struct Step<'a> {
     pub(crate) events: Vec<&'a Event>,
     /// Its own outages, the worst last: the longest, and after them those that did not end.
     pub(crate) waits: Vec<Wait>,
+    /// The same by partition.
+    pub(crate) waits_of: BTreeMap<Part, Vec<Wait>>,
     scene: Scene<'a>,
 }
 
@@ -51,6 +53,9 @@ pub(crate) fn steps<'a>(layers: &'a Layers, scene: Scene<'a>) -> Vec<Step<'a>> {
                 *counts = change;
             }
         }
+        let waits = waits(layers, scene, at);
+        let mut waits_of: BTreeMap<Part, Vec<Wait>> = BTreeMap::new();
+        waits.iter().for_each(|wait| waits_of.entry(wait.part).or_default().push(*wait));
         Some(Step {
             record: scene.steps.get(window.step)?,
             began_us: window.requested_us,
@@ -58,7 +63,8 @@ pub(crate) fn steps<'a>(layers: &'a Layers, scene: Scene<'a>) -> Vec<Step<'a>> {
             end_us: scene.end_us,
             changes,
             events: layers.log.events().iter().filter(|event| within(event.made.earliest_us())).collect(),
-            waits: waits(layers, scene, at),
+            waits,
+            waits_of,
             scene,
         })
     };

@@ -134,6 +134,23 @@ fn a_graceful_stop_hands_over_and_nothing_is_held_up() {
     assert_eq!(finding(&stream, 1).held, None);
 }
 
+#[test]
+fn a_wait_that_a_later_step_ends_is_explained_by_that_steps_records() {
+    // The node is back before its session is over: its registration moves its leaderships.
+    let stream = cluster().step(1, "kill", "2", 10_000).step(2, "start", "2", 12_000).record(501, registered(2), 17_000).record(
+        502,
+        MOVED.changed(),
+        17_001,
+    );
+    let stream = followed_by(stream, &[1, 3], 17_010).gap(STEADY, 10_020, Some(17_300)).end(40_000);
+    let kill = finding(&stream, 1);
+    let words = "orders/0: 7.0 of 7.3 s until broker 2 had registered again";
+    assert_eq!(answer(kill.held.as_ref().unwrap()), (Layer::Detected, Some(2), None, false, words));
+    let waterfall = kill.waterfall.unwrap();
+    assert_eq!((waterfall.partition.as_deref(), waterfall.offset, waterfall.last_ack_ms), (Some("orders/0"), 502, Some(17_300)));
+    assert_eq!((kill.partitions, finding(&stream, 2).held), (0, None));
+}
+
 /// Round: the quorum has lost its majority, then a broker is killed.
 #[test]
 fn without_a_majority_nothing_is_committed() {
