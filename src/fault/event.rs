@@ -27,6 +27,8 @@ pub enum What {
     Connect,
     /// Restarts one after the other.
     Rolling,
+    /// A link is cut, hurt or mended.
+    Link,
     /// A topic grows.
     AddPartitions,
     /// A topic appears.
@@ -53,6 +55,7 @@ impl What {
             Self::Disconnect => "disconnect",
             Self::Connect => "connect",
             Self::Rolling => "rolling",
+            Self::Link => "link",
             Self::AddPartitions => "add-partitions",
             Self::CreateTopic => "create-topic",
             Self::DeleteTopic => "delete-topic",

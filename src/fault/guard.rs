@@ -19,6 +19,13 @@ pub enum Heal {
     Start(BrokerId),
     /// Bring a node back onto its network.
     Connect(BrokerId),
+    /// Let a node send to another one again.
+    MendLink {
+        /// Who sends.
+        from: BrokerId,
+        /// To whom.
+        to: BrokerId,
+    },
 }
 
 /// A fault that could not be undone.
@@ -53,6 +60,7 @@ impl Guards {
                 _ if !stays => Ok(()),
                 Heal::Start(node) => cluster.start(node).await,
                 Heal::Connect(node) => cluster.connect(node).await,
+                Heal::MendLink { from, to } => cluster.mend_links(from, &[to]).await,
             };
             if let Err(source) = healed {
                 failed.push(HealError { heal, source });
@@ -80,6 +88,16 @@ impl Guards {
         if let Some(settled) = settled {
             self.lock().retain(|heal| *heal != settled);
         }
+    }
+
+    /// To be called before links are cut.
+    pub(super) fn before_cut(&self, from: BrokerId, to: &[BrokerId]) {
+        self.lock().extend(to.iter().map(|to| Heal::MendLink { from, to: *to }));
+    }
+
+    /// To be called when links are whole again.
+    pub(super) fn mended(&self, from: BrokerId, to: &[BrokerId]) {
+        self.lock().retain(|heal| !to.iter().any(|to| *heal == Heal::MendLink { from, to: *to }));
     }
 
     fn latest(&self) -> Option<Heal> {

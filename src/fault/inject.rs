@@ -12,11 +12,12 @@ use tokio::time::timeout_at;
 use super::event::Outcome;
 use super::guard::Guards;
 use super::primitive::{NodeAct, Primitive};
+use super::text;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, ClusterError, NodeState};
 use crate::ids::BrokerId;
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
-use crate::plan::model::{Replication, TopicSpec};
+use crate::plan::model::{LinkAct, Replication, TopicSpec};
 
 /// Longest wait for the engine, on top of a stop's grace.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -38,23 +39,35 @@ pub(super) struct Hands {
 impl Hands {
     /// Whether the primitive makes sense now; nothing is changed.
     pub(super) async fn check(&self, primitive: &Primitive) -> Result<(), Outcome> {
-        let Primitive::Node { act, node } = primitive else { return Ok(()) };
-        match act {
-            NodeAct::Disconnect | NodeAct::Connect => check_link(*act, *node, self.answer(self.cluster.is_connected(*node)).await?),
-            _ => check_state(*act, *node, self.answer(self.cluster.state(*node)).await?),
+        match primitive {
+            Primitive::Node { act: act @ (NodeAct::Disconnect | NodeAct::Connect), node } => {
+                check_link(*act, *node, self.answer(self.cluster.is_connected(*node)).await?)
+            }
+            Primitive::Node { act, node } => check_state(*act, *node, self.answer(self.cluster.state(*node)).await?),
+            Primitive::NodeLink { act, from, to } => {
+                check_links(*act, *from, &self.others(*from, to), &self.answer(self.cluster.links_cut(*from)).await?)
+            }
+            _ => Ok(()),
         }
     }
 
-    /// The engine's answer to a question, within a bound.
+    /// The engine's answer, within a bound.
     async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
         let answer = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
         answer.map_err(|_| Outcome::Failed(unanswered(ENGINE_TIMEOUT)))?.map_err(|error| Outcome::Failed(error.to_string()))
+    }
+
+    /// Those that a link's step means by `to`, in order.
+    fn others(&self, from: BrokerId, to: &[BrokerId]) -> Vec<BrokerId> {
+        let all = self.cluster.nodes().iter().map(|node| node.id);
+        if to.is_empty() { all.filter(|node| *node != from).collect() } else { to.to_vec() }
     }
 
     /// Does it; returns when it is acknowledged.
     pub(super) async fn act(&self, primitive: &Primitive) -> Result<(), Outcome> {
         match primitive {
             Primitive::Node { act, node } => self.act_on_node(*act, *node).await,
+            Primitive::NodeLink { act, from, to } => self.act_on_links(*act, *from, &self.others(*from, to)).await,
             Primitive::AddPartitions { topic, to } => changed(self.admin.create_partitions(topic, *to).await, DOES_NOT_GROW),
             Primitive::CreateTopic(topic) => changed(self.admin.create_topics(&[new_topic(topic)]).await, EXISTS),
             Primitive::DeleteTopic(topic) => changed(self.admin.delete_topics(std::slice::from_ref(topic)).await, ABSENT),
@@ -82,6 +95,21 @@ impl Hands {
             Err(_) => Err(Outcome::Failed(unanswered(bound))),
         }
     }
+
+    async fn act_on_links(&self, act: LinkAct, from: BrokerId, to: &[BrokerId]) -> Result<(), Outcome> {
+        match act {
+            LinkAct::Cut => {
+                // An attempt that failed may have cut some of them: the guard stays.
+                self.guards.before_cut(from, to);
+                self.answer(self.cluster.cut_links(from, to)).await
+            }
+            LinkAct::Mend => {
+                self.answer(self.cluster.mend_links(from, to)).await?;
+                self.guards.mended(from, to);
+                Ok(())
+            }
+        }
+    }
 }
 
 fn unanswered(bound: Duration) -> String {
@@ -106,6 +134,15 @@ fn check_link(act: NodeAct, node: BrokerId, is_connected: bool) -> Result<(), Ou
         (NodeAct::Disconnect, false) => Err(Outcome::NoOp(format!("node {node} is off its network"))),
         _ => Ok(()),
     }
+}
+
+/// Whether something would change: a link between `from` and one of these is not yet as it shall be.
+fn check_links(act: LinkAct, from: BrokerId, to: &[BrokerId], cut: &[BrokerId]) -> Result<(), Outcome> {
+    let (is_done, state) = match act {
+        LinkAct::Cut => (to.iter().all(|node| cut.contains(node)), "is cut off from"),
+        LinkAct::Mend => (!to.iter().any(|node| cut.contains(node)), "reaches"),
+    };
+    if is_done { Err(Outcome::NoOp(format!("node {from} {state} node {} already", text::nodes(to)))) } else { Ok(()) }
 }
 
 /// A topic's change; `no_op` is Kafka's word for "there is nothing to change".

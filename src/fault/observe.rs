@@ -13,6 +13,7 @@ use crate::clock::Moment;
 use crate::cluster::{Node, NodeState};
 use crate::ids::{BrokerId, HostPort, TopicName};
 use crate::kafka::admin::ClusterView;
+use crate::plan::model::LinkAct;
 
 /// Pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -26,6 +27,7 @@ impl Watch {
                     self.cluster.nodes().iter().find(|known| known.id == *node).ok_or_else(|| format!("node {node} does not exist"))?;
                 self.until(LOOK_EVERY, within, || self.look_at_node(*act, node)).await
             }
+            Primitive::NodeLink { act, from, to } => self.until(LOOK_EVERY, within, || self.look_at_links(*act, *from, to)).await,
             Primitive::AddPartitions { topic, to } => self.topic_is_shown(topic, *to, within).await,
             Primitive::CreateTopic(spec) => self.topic_is_shown(&spec.name, spec.partitions, within).await,
             Primitive::DeleteTopic(topic) => {
@@ -75,6 +77,22 @@ impl Watch {
                 Err(error) => Look::NotYet(error.to_string()),
             },
             _ => Look::NotYet(format!("the engine says {} its network", if is_connected { "on" } else { "off" })),
+        }
+    }
+
+    /// By the word of the sender's own kernel, which is asked for the way that a packet would take.
+    async fn look_at_links(&self, act: LinkAct, from: BrokerId, to: &[BrokerId]) -> Look<String> {
+        let cut = match self.cluster.links_cut(from).await {
+            Ok(cut) => cut,
+            Err(error) => return Look::NotYet(error.to_string()),
+        };
+        let others = self.cluster.nodes().iter().map(|node| node.id).filter(|node| *node != from);
+        let meant: Vec<BrokerId> = others.filter(|node| to.is_empty() || to.contains(node)).collect();
+        let nodes = super::text::nodes(&meant);
+        match (act, meant.iter().filter(|node| cut.contains(node)).count()) {
+            (LinkAct::Cut, count) if count == meant.len() => Look::Seen(format!("node {from} has no way to node {nodes}")),
+            (LinkAct::Mend, 0) => Look::Seen(format!("node {from} has a way to node {nodes}")),
+            (_, count) => Look::NotYet(format!("node {from} has no way to {count} of {} nodes", meant.len())),
         }
     }
 

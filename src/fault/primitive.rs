@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fault::event::What;
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Condition, Down, TopicSpec};
+use crate::plan::model::{Condition, Down, LinkAct, TopicSpec};
 
 /// Something done to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,15 @@ pub enum Primitive {
         act: NodeAct,
         /// To whom.
         node: BrokerId,
+    },
+    /// Something done to what a node sends to others.
+    NodeLink {
+        /// What.
+        act: LinkAct,
+        /// Who sends.
+        from: BrokerId,
+        /// To whom; empty: to every other node.
+        to: Vec<BrokerId>,
     },
     /// A topic grows.
     AddPartitions {

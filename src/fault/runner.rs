@@ -200,9 +200,9 @@ impl Shift {
 impl Crew {
     /// A fired step from its request to its end.
     async fn perform(self, firing: Firing, reports: &mpsc::Sender<Report>) {
-        let Firing { step, primitive, node } = firing;
+        let Firing { step, primitive, nodes } = firing;
         let number = step.number;
-        let outcome = self.attempt(step.clone(), &primitive, node, reports).await.err().unwrap_or(Outcome::Done);
+        let outcome = self.attempt(step.clone(), &primitive, nodes, reports).await.err().unwrap_or(Outcome::Done);
         self.finished(number, outcome.clone());
         // The receiver lives as long as this task does.
         let _ = reports.send(Report::Finished(step, outcome)).await;
@@ -212,12 +212,12 @@ impl Crew {
         &self,
         step: StepInfo,
         primitive: &Primitive,
-        node: Option<ResolvedNode>,
+        nodes: Vec<ResolvedNode>,
         reports: &mpsc::Sender<Report>,
     ) -> Result<(), Outcome> {
         let number = step.number;
         let checked = self.hands.check(primitive).await;
-        self.requested(step, node.into_iter().collect());
+        self.requested(step, nodes);
         checked?;
         if let Primitive::Wait { until, within } = primitive {
             let held = self.watch.condition(until, *within).await;

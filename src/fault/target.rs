@@ -57,6 +57,9 @@ pub enum TargetError {
     /// There is no active controller, or nobody knows it.
     #[error("no running broker knows an active controller")]
     NoController,
+    /// A link from a node to itself.
+    #[error("node {0} has no link to itself")]
+    NoLinkToItself(BrokerId),
     /// Nobody is up.
     #[error("no broker is running")]
     NobodyRuns,

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::{Clock, Moment};
 use crate::cluster::Cluster;
 use crate::ids::{BrokerId, PartitionIndex, TopicPartition};
-use crate::plan::model::{Action, Condition, Down, Replication, Step, Target, TopicSpec};
+use crate::plan::model::{Action, Condition, Down, LinkAct, Replication, Step, Target, TopicSpec};
 
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<StepEvent>>);
@@ -197,6 +197,47 @@ async fn a_condition_that_does_not_come_fails_with_what_is_missing() {
     let why = "it did not hold within 700ms: broker 1: orders/0 has ISR [1] of [1, 2]";
     assert_eq!(run.only_failure(), Outcome::Failed(why.to_owned()));
     assert!(run.log.times(1)[2].is_some(), "the first wait came true");
+}
+
+fn link(from: Target, to: Target, act: LinkAct, lasts: Option<Duration>) -> Action {
+    Action::NodeLink { from, to, act, lasts }
+}
+
+#[tokio::test]
+async fn a_link_that_is_cut_stays_so_and_is_healed_by_its_guard() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    let run = run(&cluster, [link(node(2), Target::All, LinkAct::Cut, None), link(node(2), node(1), LinkAct::Mend, None)]).await;
+    assert_eq!(run.summary.failed, []);
+    assert_eq!(cluster.calls(), ["cut 2 -> 1, 3", "mend 2 -> 1"]);
+    assert_eq!(run.guards.in_force(), [Heal::MendLink { from: BrokerId(2), to: BrokerId(3) }]);
+    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert_eq!(cluster.calls()[2..], ["mend 2 -> 3"]);
+}
+
+#[tokio::test]
+async fn a_link_with_a_time_is_cut_and_mended_between_the_same_two_nodes() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    cluster.topic("orders", &[&[2, 1]]);
+    let lasts = Duration::from_millis(40);
+    let run = run(&cluster, [link(Target::LeaderOf(orders(0)), Target::Controller, LinkAct::Cut, Some(lasts))]).await;
+    assert_eq!(run.summary.failed, []);
+    assert_eq!(cluster.calls(), ["cut 2 -> 1", "mend 2 -> 1"]);
+    let [[_, cut, _], [mended, ..]] = [run.log.times(2), run.log.times(3)];
+    assert!(mended.unwrap().since(cut.unwrap()) >= lasts);
+    assert_eq!(run.guards.in_force(), []);
+}
+
+#[tokio::test]
+async fn a_link_that_is_so_already_is_a_no_op_and_a_link_to_itself_fails() {
+    let cut = || link(node(2), node(1), LinkAct::Cut, None);
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    let twice = run(&cluster, [cut(), cut()]).await;
+    assert_eq!(twice.only_failure(), Outcome::NoOp("node 2 is cut off from node 1 already".to_owned()));
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    let mend = run(&cluster, [link(node(2), node(1), LinkAct::Mend, None)]).await;
+    assert_eq!(mend.only_failure(), Outcome::NoOp("node 2 reaches node 1 already".to_owned()));
+    let itself = run(&cluster, [link(node(1), Target::Controller, LinkAct::Cut, None)]).await;
+    assert_eq!(itself.only_failure(), Outcome::Failed("node 1 has no link to itself".to_owned()));
 }
 
 #[tokio::test]

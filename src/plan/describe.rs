@@ -83,6 +83,7 @@ impl Action {
             Self::Disconnect { .. } => "disconnect",
             Self::Connect { .. } => "connect",
             Self::Rolling { .. } => "rolling",
+            Self::NodeLink { .. } => "link",
             Self::AddPartitions { .. } => "add-partitions",
             Self::CreateTopic { .. } => "create-topic",
             Self::DeleteTopic { .. } => "delete-topic",
@@ -114,6 +115,11 @@ impl fmt::Display for Action {
                     Some(Condition::Elapsed(time)) => write!(f, ", then {}", show_duration(*time)),
                     Some(condition) => write!(f, ", then {condition} within {}", show_duration(*within)),
                 }
+            }
+            Self::NodeLink { from, to, act, lasts } => {
+                let to = if *to == Target::All { "all others".to_owned() } else { to.to_string() };
+                write!(f, "{name} from {from} to {to}: {}", act.name())?;
+                lasts.iter().try_for_each(|lasts| write!(f, " for {}", show_duration(*lasts)))
             }
             Self::AddPartitions { topic, to } => write!(f, "{name} {topic} to {to}"),
             Self::CreateTopic { topic } => write!(f, "{name} {}: {} partitions, {}", topic.name, topic.partitions, topic.replication),

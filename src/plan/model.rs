@@ -10,7 +10,7 @@ mod step;
 
 pub use engine::EngineKind;
 pub use expectation::{Comparison, Expectation, Metric};
-pub use link::LinkNeeds;
+pub use link::{LinkAct, LinkNeeds};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Condition, Down, Step, Target};
 

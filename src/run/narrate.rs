@@ -106,7 +106,8 @@ fn subject(target: &str, nodes: &[BrokerId]) -> String {
         }
         several => {
             let ids: Vec<String> = several.iter().map(ToString::to_string).collect();
-            if target == ids.join(", ") { format!("nodes {target}") } else { format!("{target} (nodes {})", ids.join(", ")) }
+            let named = [ids.join(", "), ids.join(" -> ")].iter().any(|named| target.starts_with(named.as_str()));
+            if named { format!("nodes {target}") } else { format!("{target} (nodes {})", ids.join(", ")) }
         }
     }
 }
@@ -190,6 +191,9 @@ mod tests {
             ("12", vec![1], "12 (node 1)"),
             ("1, 2, 3", vec![1, 2, 3], "nodes 1, 2, 3"),
             ("all", vec![1, 2], "all (nodes 1, 2)"),
+            ("2 -> 4 black-hole", vec![2, 4], "nodes 2 -> 4 black-hole"),
+            ("2 -> controller black-hole", vec![2, 4], "2 -> controller black-hole (nodes 2, 4)"),
+            ("2 -> all black-hole", vec![2], "node 2 -> all black-hole"),
             ("orders 3 -> 6", vec![], "orders 3 -> 6"),
         ];
         for (target, nodes, expected) in rows {

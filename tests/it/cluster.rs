@@ -2,6 +2,7 @@
 
 mod ending;
 mod idempotence;
+mod links;
 mod nodes;
 mod starting;
 

@@ -226,7 +226,7 @@ fn steps() {
         ("at = \"20s\"\n", ""),
         (ROLLING, ""),
         (ROLLING, "roling = { restart = \"kill\" }"),
-        (ROLLING, "link = { from = 1, to = 2 }"),
+        (ROLLING, "recreate-topic = { topic = \"orders\" }"),
         (ROLLING, "wait = { for = \"5s\" }\ndelete-topic = { topic = \"orders\" }"),
         (ROLLING, "rolling = { restart = \"kill\", grace = \"5s\" }"),
         (ROLLING, "rolling = { within = \"5s\" }"),
@@ -250,6 +250,39 @@ fn steps() {
         (ROLLING, "repeat = { times = 2, steps = [{ at = \"0s\", kill = { broker = 3 } }] }"),
         (ROLLING, "repeat = { times = 2, steps = [{ at = \"0s\", create-topic = { name = \"late\", partitions = 1, replication = 1 } }] }"),
     ]));
+}
+
+#[test]
+fn links_between_nodes() {
+    insta::assert_snapshot!(spoiled(&[
+        (ROLLING, "link = { from = 2, to = 9, fault = \"black-hole\" }"),
+        (ROLLING, "link = { from = 2, to = 2, fault = \"black-hole\" }"),
+        (ROLLING, "link = { from = 2, fault = \"black-hole\" }"),
+        (ROLLING, "link = { from = 2, to = 3 }"),
+        (ROLLING, "link = { from = \"all\", to = 3, fault = \"black-hole\" }"),
+        (ROLLING, "link = { from = \"contoller\", to = 3, fault = \"black-hole\" }"),
+        (ROLLING, "link = { from = 2, to = 3, fault = \"blackhole\" }"),
+        (ROLLING, "link = { from = 2, to = 3, fault = \"black-hole\", for = \"0s\" }"),
+        (ROLLING, "link = { from = 2, to = 3, fault = \"none\" }"),
+        (ROLLING, "link = { from = 2, to = \"controller\", fault = \"none\" }"),
+        (ROLLING, "repeat = { times = 2, steps = [{ at = \"0s\", link = { from = 2, to = \"all\", fault = \"black-hole\" } }] }"),
+        (
+            ROLLING,
+            "link = { from = 2, to = 3, fault = \"black-hole\" }\n[[step]]\nat = \"21s\"\nlink = { from = 2, to = 3, fault = \"black-hole\", for = \"1s\" }",
+        ),
+        (
+            "start = { broker = 2 }",
+            "start = { broker = 2 }\n[[step]]\nat = \"11s\"\nlink = { from = 2, to = 3, fault = \"none\", for = \"1s\" }\n[[step]]\nat = \"1s\"\nlink = { from = 2, to = 3, fault = \"black-hole\" }"
+        ),
+    ]));
+}
+
+#[test]
+fn links_on_the_hosts_network_are_refused() {
+    let text = BASE.replacen(ROLLING, "link = { from = 2, to = 3, fault = \"black-hole\" }", 1);
+    assert!(problems(&text).is_empty(), "{}", problems(&text));
+    let text = text.replacen("nodes = 3", "nodes = 3\nnetwork = \"host\"", 1);
+    insta::assert_snapshot!(problems(&text));
 }
 
 #[test]

@@ -4,12 +4,10 @@
 //! What the peer sends still arrives, but nothing of it is acknowledged, so each TCP connection between the two stands still after a window of
 //! data. Only where the cluster was started for it ([`LinkNeeds`](crate::plan::model::LinkNeeds)). Not here: when that happens (`fault`).
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bollard::container::LogOutput;
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
-use bollard::query_parameters::InspectNetworkOptions;
 use futures_util::StreamExt;
 
 use super::DockerCluster;
@@ -48,22 +46,13 @@ impl DockerCluster {
         if to.is_empty() {
             return Ok(String::new());
         }
-        let addresses = self.addresses().await?;
-        let address = |node: &BrokerId| Some(format!("{node}={}", addresses.get(&self.run.anchor_name(*node))?));
-        let pairs: Vec<String> = to.iter().map(|node| address(node).ok_or(ClusterError::NoSuchNode(*node))).collect::<Result<_, _>>()?;
+        // On the host's network no node has an address of its own; no plan that cuts links there passes its check.
+        let subnet = self.subnet().await?.ok_or(ClusterError::NoSuchNode(from))?;
+        let pairs: Vec<String> = to.iter().map(|node| format!("{node}={}", subnet.address_of(*node))).collect();
         let script = format!("for pair in {}; do node=${{pair%=*}}; peer=${{pair#*=}}; {command}; done", pairs.join(" "));
         let doing = format!("run `{command}` in the container {}", self.run.anchor_name(from));
         let (code, said) = bounded(COMMAND_WITHIN, &doing, self.in_anchor(from, &script)).await?;
         if code == 0 { Ok(said) } else { Err(ClusterError::CommandFailed { node: from, command: command.to_owned(), code, said }) }
-    }
-
-    /// Addresses in the run's network, by the container's name.
-    async fn addresses(&self) -> Result<BTreeMap<String, String>, ClusterError> {
-        let name = self.run.network_name();
-        let network = self.daemon.client().inspect_network(&name, None::<InspectNetworkOptions>).await;
-        let containers = network.map_err(could_not(format!("inspect the network {name}")))?.containers.unwrap_or_default();
-        let address = |address: String| address.split_once('/').map_or(address.clone(), |(address, _)| address.to_owned());
-        Ok(containers.into_values().filter_map(|one| Some((one.name?, address(one.ipv4_address?)))).collect())
     }
 
     /// Runs a script in a node's anchor: its exit code and what it printed, errors too.

@@ -87,7 +87,7 @@ impl DockerCluster {
     }
 
     /// Where the run's network has its addresses; `None`: there is no such network, the nodes are on the host's.
-    async fn subnet(&self) -> Result<Option<Subnet>, ClusterError> {
+    pub(super) async fn subnet(&self) -> Result<Option<Subnet>, ClusterError> {
         if let Some(subnet) = self.network.subnet.get() {
             return Ok(Some(*subnet));
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::fault::event::{Scope, StepInfo, What};
 use crate::fault::primitive::{NodeAct, Primitive};
+use crate::fault::schedule::link::NodeLink;
 use crate::fault::text;
 use crate::ids::{BrokerId, StepNumber};
 use crate::plan::model::{Action, Condition, Down, Step, Target};
@@ -38,6 +39,7 @@ pub(super) enum Job {
         target: Target,
     },
     Plain(Primitive),
+    NodeLink(NodeLink),
     Restart {
         how: Down,
         down: Duration,
@@ -69,6 +71,10 @@ impl Item {
     pub(super) fn info(&self, number: StepNumber, is_group: bool) -> StepInfo {
         let (what, action, target) = match &self.job {
             Job::Node { act, target } => (act.what(), text::node_act(*act), text::target(target)),
+            Job::NodeLink(link) => {
+                let (action, target) = text::node_link(link.act, link.lasts, &text::target(&link.from), &text::target(&link.to));
+                (What::Link, action, target)
+            }
             Job::Plain(primitive) => plain_info(primitive),
             Job::Restart { how, down, target } => (What::Restart, text::restarts(What::Restart, *how, *down), text::target(target)),
             Job::Rolling(roll) => {
@@ -86,6 +92,11 @@ impl Item {
 fn plain_info(primitive: &Primitive) -> (What, String, String) {
     match primitive {
         Primitive::Node { act, node } => (act.what(), text::node_act(*act), node.to_string()),
+        Primitive::NodeLink { act, from, to } => {
+            let to = if to.is_empty() { text::target(&Target::All) } else { text::nodes(to) };
+            let (action, target) = text::node_link(*act, None, &from.to_string(), &to);
+            (What::Link, action, target)
+        }
         Primitive::AddPartitions { topic, to } => (What::AddPartitions, format!("add-partitions (to {to})"), topic.to_string()),
         Primitive::CreateTopic(topic) => (What::CreateTopic, text::create_topic(topic), topic.name.to_string()),
         Primitive::DeleteTopic(topic) => (What::DeleteTopic, "delete-topic".to_owned(), topic.to_string()),
@@ -113,6 +124,9 @@ fn job_of(action: &Action) -> Job {
             Job::Rolling(Roll { brokers: brokers.clone(), how: *how, down: *down, then: then.clone(), within: *within })
         }
         Action::Repeat { times, steps } => Job::Repeat { times: *times, steps: steps.clone() },
+        Action::NodeLink { from, to, act, lasts } => {
+            Job::NodeLink(NodeLink { act: *act, from: from.clone(), to: to.clone(), lasts: *lasts, sender: None })
+        }
         Action::AddPartitions { topic, to } => Job::Plain(Primitive::AddPartitions { topic: topic.clone(), to: *to }),
         Action::CreateTopic { topic } => Job::Plain(Primitive::CreateTopic(topic.clone())),
         Action::DeleteTopic { topic } => Job::Plain(Primitive::DeleteTopic(topic.clone())),

@@ -7,6 +7,7 @@
 
 mod expand;
 mod groups;
+mod link;
 #[cfg(test)]
 mod tests;
 
@@ -66,8 +67,8 @@ pub struct Firing {
     pub step: StepInfo,
     /// What to do.
     pub primitive: Primitive,
-    /// The node that it is done to, if it is done to one.
-    pub node: Option<ResolvedNode>,
+    /// The nodes that it is done to or between, if any.
+    pub nodes: Vec<ResolvedNode>,
 }
 
 /// The steps of a plan, and how far they are.
@@ -139,15 +140,10 @@ impl Schedule {
         let Some(item) = self.resolving.take() else { return };
         let nodes = match nodes {
             Ok(nodes) => nodes,
-            Err(error) => {
-                let step = self.open(&item, false);
-                let number = step.number;
-                self.outbox.push_back(Next::Unresolved { step, error });
-                self.finished(number, false);
-                return;
-            }
+            Err(error) => return self.unresolved(&item, error),
         };
         match &item.job {
+            Job::NodeLink(_) => self.link_resolved(&item, nodes),
             Job::Restart { how, down, target } => {
                 let step = self.open(&item, true);
                 // The node that went down is the one to come up, whoever has the role by then.
@@ -161,6 +157,14 @@ impl Schedule {
             },
             _ => {}
         }
+    }
+
+    /// A target stands for nobody.
+    fn unresolved(&mut self, item: &Item, error: TargetError) {
+        let step = self.open(item, false);
+        let number = step.number;
+        self.outbox.push_back(Next::Unresolved { step, error });
+        self.finished(number, false);
     }
 
     /// A fired step's call returned.
@@ -191,6 +195,10 @@ impl Schedule {
                 self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: act.is_fault() });
                 self.resolving = Some(item);
             }
+            Job::NodeLink(link) => {
+                self.outbox.push_back(Next::Resolve { target: link.unresolved().clone(), is_fault: link.is_fault() });
+                self.resolving = Some(item);
+            }
             Job::Restart { target, .. } => {
                 // What the node was is asked for the part that takes it down.
                 self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: false });
@@ -198,7 +206,7 @@ impl Schedule {
             }
             Job::Plain(primitive) => {
                 let step = self.open(&item, false);
-                self.fire(Firing { step, primitive: primitive.clone(), node: None });
+                self.fire(Firing { step, primitive: primitive.clone(), nodes: vec![] });
             }
             Job::Rolling(roll) => {
                 let step = self.open(&item, true);
@@ -261,7 +269,7 @@ impl Schedule {
 
     fn fire_at(&mut self, item: &Item, act: NodeAct, node: ResolvedNode) {
         let step = self.open(item, false);
-        self.fire(Firing { step, primitive: Primitive::Node { act, node: node.id }, node: Some(node) });
+        self.fire(Firing { step, primitive: Primitive::Node { act, node: node.id }, nodes: vec![node] });
     }
 
     fn fire(&mut self, firing: Firing) {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Clock;
 use crate::fault::event::What;
-use crate::plan::model::{Action, Condition, Down};
+use crate::plan::model::{Action, Condition, Down, LinkAct};
 
 const BROKERS: [BrokerId; 3] = [BrokerId(1), BrokerId(2), BrokerId(3)];
 
@@ -243,6 +243,28 @@ fn a_repeat_counts_its_steps_from_each_round() {
 }
 
 #[test]
+fn a_link_asks_for_both_ends_and_heals_after_its_time() {
+    let lasts = Some(s(12));
+    let link = Action::NodeLink { from: Target::Node(BrokerId(1)), to: Target::Controller, act: LinkAct::Cut, lasts };
+    let mut driver = Driver::new(&[step(0, link), step(1, kill(3))]);
+    driver.drain();
+    assert_eq!(driver.complete(2), driver.until(12));
+    assert_eq!(driver.sleep(12), Next::Idle);
+    assert_eq!(driver.complete(3), Next::Idle);
+    assert_eq!(
+        driver.take_log(),
+        [
+            "0s begin 1 link 1 -> controller",
+            "0s 2 link 1 -> 2 in 1",
+            "12s 3 link 1 -> 2 in 1",
+            "12s acknowledged 1",
+            "12s done 1",
+            "12s 4 kill 3",
+        ]
+    );
+}
+
+#[test]
 fn groups_nest() {
     let repeat = Action::Repeat { times: 1, steps: vec![step(0, rolling(&[2], Some(Condition::CaughtUp)))] };
     let mut driver = Driver::new(&[step(0, repeat)]);
@@ -313,6 +335,12 @@ fn texts_are_a_plans_words() {
     let actions = [
         (Action::Stop { target: Target::Random, grace: s(30) }, "stop (grace 30s)", "random", What::Stop),
         (rolling(&[], None), "rolling (kill, down 4s)", "all", What::Rolling),
+        (
+            Action::NodeLink { from: Target::Node(BrokerId(2)), to: Target::All, act: LinkAct::Cut, lasts: Some(s(12)) },
+            "link black-hole (for 12s)",
+            "2 -> all",
+            What::Link,
+        ),
         (Action::AddPartitions { topic: "orders".into(), to: 6 }, "add-partitions (to 6)", "orders", What::AddPartitions),
         (Action::Wait { until: Condition::Elapsed(Duration::from_millis(1500)), within: s(2) }, "wait 1500ms", "", What::Wait),
     ];

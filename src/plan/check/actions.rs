@@ -7,7 +7,7 @@ use crate::plan::raw::{At, Fields};
 
 use super::nodes::Change;
 use super::scene::Scene;
-use super::{targets, topics, words};
+use super::{links, targets, topics, words};
 
 /// Reads the action of this name. `repeat` is not here: it is steps again.
 pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
@@ -24,6 +24,7 @@ pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) ->
         "disconnect" => network_action(arguments, Change::Disconnect, scene).map(|target| Action::Disconnect { target }),
         "connect" => network_action(arguments, Change::Connect, scene).map(|target| Action::Connect { target }),
         "rolling" => rolling(arguments, scene),
+        "link" => links::read(arguments, scene),
         "add-partitions" => add_partitions(arguments, scene),
         "create-topic" => create_topic(arguments, scene),
         "delete-topic" => delete_topic(arguments, scene),

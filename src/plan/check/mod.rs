@@ -6,6 +6,7 @@
 mod actions;
 mod cluster;
 mod expect;
+mod links;
 mod nodes;
 mod producers;
 mod scene;
@@ -31,7 +32,7 @@ pub(super) use cluster::kafka_version;
 pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let empty = DeTable::new();
     let cluster_fields = root.table("cluster").unwrap_or_else(|| Fields::new(&CLUSTER, &empty, 0..0, root.problems));
-    let cluster = cluster::read(&cluster_fields);
+    let mut cluster = cluster::read(&cluster_fields);
     let layout = cluster.layout.filter(|_| root.table("cluster").is_some() || !root.has("cluster"));
     let phase_fields = root.table("phases").unwrap_or_else(|| Fields::new(&PHASES, &empty, 0..0, root.problems));
 
@@ -39,6 +40,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let topics = topics::read(&root.tables("topic"), &mut scene);
     scene.topics.complete &= root.has("topic") == root.is_list("topic");
     let steps = steps::read(&root.tables("step"), &mut scene);
+    cluster.spec.links = links::needs(&steps);
     let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
     let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
     Plan {

@@ -12,6 +12,7 @@ use crate::plan::problem::{Collector, Problem};
 use crate::plan::raw::At;
 
 use super::cluster::Cluster;
+use super::links::Links;
 use super::nodes::Nodes;
 
 /// The state of things at a point of the plan.
@@ -27,6 +28,7 @@ pub(super) struct Scene<'p> {
     pub(super) min_in_sync_replicas: Option<u64>,
     pub(super) topics: Topics,
     pub(super) nodes: Nodes,
+    pub(super) links: Links,
 }
 
 /// Topics that exist at a point of the plan.
@@ -54,7 +56,8 @@ impl<'p> Scene<'p> {
             complete: true,
         };
         let (network, min_in_sync_replicas) = (cluster.spec.network, cluster.min_in_sync_replicas);
-        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes: Nodes::new(layout) }
+        let (nodes, links) = (Nodes::new(layout), Links::new(layout));
+        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes, links }
     }
 
     pub(super) fn report(&self, problem: Problem) {

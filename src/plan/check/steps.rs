@@ -37,6 +37,7 @@ fn action(step: &Fields<'_>, scene: &mut Scene<'_>, depth: usize) -> Option<Acti
     // More than one is reported by the grammar; the first one is looked into all the same.
     let Some((name, arguments)) = names.next().and_then(|name| Some((name, step.table(name)?))) else {
         scene.nodes.forget_all();
+        scene.links.forget_all();
         return None;
     };
     if name == "repeat" { repeat(&arguments, scene, depth + 1) } else { actions::read(name, &arguments, scene) }

@@ -17,6 +17,15 @@ const ROLES: [&str; 5] = ["controller", "random", "all", "leader-of(TOPIC/PARTIT
 /// Conditions as "did you mean" knows them.
 const CONDITIONS: [&str; 3] = ["isr-full", "caught-up", "leader-of(TOPIC/PARTITION)"];
 
+/// A node or a role under `key`; nodes that are controllers only count too.
+pub(super) fn node_or_role(key: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Target> {
+    let found = fields.target(key)?;
+    match found.value {
+        IdOrText::Id(id) => scene.node(&At { value: id, span: found.span }).map(Target::Node),
+        IdOrText::Text(text) => role(&At { value: text, span: found.span }, scene),
+    }
+}
+
 /// `broker = ...` or `node = ...`.
 pub(super) fn read(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Target> {
     if fields.has("node") {

@@ -1,6 +1,7 @@
 //! `[[step]]` and the arguments of each action.
 
 use super::Need::{Default, Optional, Required};
+use super::links::LINK;
 use super::{ASSIGNMENT, CONDITION_PATTERN, Key, Kind, NODE_ID, OneOf, PARTITIONS, REPLICATION, TOPIC_NAME, Table, key};
 
 /// Actions of this version, in the order of documentation.
@@ -14,6 +15,7 @@ const ACTIONS: &[&str] = &[
     "disconnect",
     "connect",
     "rolling",
+    "link",
     "add-partitions",
     "create-topic",
     "delete-topic",
@@ -55,6 +57,13 @@ pub(in super::super) static STEP: Table = Table {
             "rolling = { restart = \"kill\", then = \"isr-full\" }",
             "Restarts brokers one after the other.",
         ),
+        key(
+            "link",
+            Kind::Table(&LINK),
+            Optional,
+            "link = { from = 2, to = 4, fault = \"black-hole\", for = \"12s\" }",
+            "Cuts a node off from others, or mends that.",
+        ),
         key("add-partitions", Kind::Table(&ADD_PARTITIONS), Optional, "add-partitions = { topic = \"orders\", to = 6 }", "Grows a topic."),
         key(
             "create-topic",
@@ -74,7 +83,7 @@ pub(in super::super) static STEP: Table = Table {
         ),
     ],
     choices: &[OneOf { keys: ACTIONS, required: true }],
-    later: &["recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit", "link"],
+    later: &["recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit"],
 };
 
 /// `broker`, the usual spelling of a target.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::TopicSpec;
+use super::{LinkAct, TopicSpec};
 use crate::ids::{BrokerId, TopicName, TopicPartition};
 
 /// One timed action.
@@ -94,6 +94,17 @@ pub enum Action {
     DeleteTopic {
         /// Which.
         topic: TopicName,
+    },
+    /// Cuts a node off from others, or mends that.
+    NodeLink {
+        /// Whose packets are dropped; one node.
+        from: Target,
+        /// On their way to whom; [`Target::All`]: to every other node, controllers too.
+        to: Target,
+        /// What is done.
+        act: LinkAct,
+        /// Mended after so long; `None`: it stays until a later step.
+        lasts: Option<Duration>,
     },
     /// Waits for a condition or a time.
     Wait {
