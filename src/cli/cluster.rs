@@ -165,7 +165,8 @@ fn show_started(cluster: &DockerCluster, out: &mut dyn Write) -> anyhow::Result<
 fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
     if let Some(path) = &args.plan {
         let spec = plan::load(path)?.plan.cluster;
-        return Ok(ClusterSpec { kafka: args.kafka.clone().unwrap_or(spec.kafka), ..spec });
+        // There are no steps here that could add a broker.
+        return Ok(ClusterSpec { kafka: args.kafka.clone().unwrap_or(spec.kafka), joining: 0, ..spec });
     }
     let layout = match (args.brokers, args.controllers) {
         (Some(brokers), Some(controllers)) => Layout::Dedicated { brokers, controllers },
@@ -181,6 +182,7 @@ fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
             NetworkArgument::Bridge => NetworkMode::Bridge,
             NetworkArgument::Host => NetworkMode::Host,
         },
+        joining: 0,
         links: LinkNeeds::default(),
     })
 }

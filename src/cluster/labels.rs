@@ -121,9 +121,9 @@ impl fmt::Display for RunId {
 /// Digest of all that makes a cluster what it is.
 #[must_use]
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
-    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, links } = spec;
+    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links } = spec;
     // The number tells clusters apart that are made in another way from the same words: since 2, nodes have addresses of their own.
-    let text = format!("2 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {links:?} {request_log}");
+    let text = format!("2 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {request_log}");
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
@@ -211,6 +211,7 @@ mod tests {
             memory_bytes: 1 << 29,
             heap_bytes: 1 << 28,
             network: NetworkMode::Bridge,
+            joining: 0,
             links: LinkNeeds::default(),
         };
         let others = [
@@ -220,6 +221,7 @@ mod tests {
             ClusterSpec { memory_bytes: 1 << 30, ..base.clone() },
             ClusterSpec { heap_bytes: 1 << 27, ..base.clone() },
             ClusterSpec { network: NetworkMode::Host, ..base.clone() },
+            ClusterSpec { joining: 1, ..base.clone() },
             ClusterSpec { links: LinkNeeds { nodes: true }, ..base.clone() },
         ];
         let mut digests: Vec<String> = others.iter().map(|spec| spec_digest(spec, false)).collect();
@@ -227,6 +229,6 @@ mod tests {
         digests.push(spec_digest(&base, true));
         digests.sort();
         digests.dedup();
-        assert_eq!(digests.len(), 9);
+        assert_eq!(digests.len(), 10);
     }
 }

@@ -57,6 +57,8 @@ pub struct Node {
     pub client_listener: Option<HostPort>,
     /// The controller's listener as published to this machine; `None` for a node that is broker only.
     pub controller_listener: Option<SocketAddr>,
+    /// It is no part of the cluster before a step adds it ([`NodeState::NotStarted`]): until then nobody may expect anything of it.
+    pub joins_later: bool,
 }
 
 /// What the container engine says of a node.
@@ -73,6 +75,8 @@ pub enum NodeState {
     },
     /// Its process runs, but is on no network.
     Disconnected,
+    /// Its process has never run: a broker that a step will add.
+    NotStarted,
     /// There is no such container.
     Absent,
 }
@@ -94,13 +98,13 @@ pub struct NodeUsage {
 /// A cluster whose nodes can be hurt and healed one by one. Every action returns when the engine has acknowledged it; whether it took
 /// effect is asked with [`Cluster::state`].
 pub trait Cluster: Debug + Send + Sync {
-    /// Its nodes, by id.
+    /// Its nodes, by id; those that steps add are among them from the start.
     fn nodes(&self) -> &[Node];
     /// SIGKILL to a node's process.
     fn kill(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// SIGTERM, then SIGKILL after `grace`; returns when the process has ended.
     fn stop(&self, node: BrokerId, grace: Duration) -> BoxFuture<'_, Result<(), ClusterError>>;
-    /// Starts a node that has ended.
+    /// Starts a node that has ended, or has never run.
     fn start(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// Freezes a node's processes.
     fn pause(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;

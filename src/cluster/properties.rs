@@ -33,6 +33,8 @@ pub(crate) struct Wiring {
     pub(crate) controller: Option<u16>,
     /// The listener between brokers, on the host's network only.
     pub(crate) internal: Option<u16>,
+    /// Whether it is started by a step.
+    pub(crate) joins_later: bool,
 }
 
 impl Wiring {
@@ -58,32 +60,36 @@ impl Wiring {
             is_controller: self.controller.is_some(),
             client_listener: self.client.map(|port| HostPort::new("127.0.0.1", port)),
             controller_listener: self.controller.map(|port| (Ipv4Addr::LOCALHOST, port).into()),
+            joins_later: self.joins_later,
         }
     }
 }
 
 /// How many ports of 127.0.0.1 a cluster needs.
 pub(crate) fn ports_wanted(spec: &ClusterSpec) -> usize {
-    let brokers = spec.layout.brokers().len();
+    let brokers = spec.layout.brokers().len() + usize::from(spec.joining);
     let internal = if spec.network == NetworkMode::Host { brokers } else { 0 };
     brokers + spec.layout.controllers().len() + internal
 }
 
 /// Deals ports out to the nodes. `ports` holds [`ports_wanted`] of them.
 pub(crate) fn wire(spec: &ClusterSpec, ports: &[u16]) -> Vec<Wiring> {
-    let (brokers, controllers) = (spec.layout.brokers(), spec.layout.controllers());
+    let (brokers, controllers, joiners) = (spec.layout.brokers(), spec.layout.controllers(), spec.joiners());
     let mut ports = ports.iter().copied();
     let mut next_if = |needed: bool| if needed { ports.next() } else { None };
     spec.layout
         .nodes()
         .into_iter()
+        .chain(joiners.iter().copied())
         .map(|id| {
-            let is_broker = brokers.contains(&id);
+            let joins_later = joiners.contains(&id);
+            let is_broker = joins_later || brokers.contains(&id);
             Wiring {
                 id,
                 client: next_if(is_broker),
                 controller: next_if(controllers.contains(&id)),
                 internal: next_if(is_broker && spec.network == NetworkMode::Host),
+                joins_later,
             }
         })
         .collect()
@@ -221,6 +227,7 @@ mod tests {
             memory_bytes: 768 << 20,
             heap_bytes: 384 << 20,
             network,
+            joining: 0,
             links: LinkNeeds::default(),
         }
     }
@@ -233,6 +240,23 @@ mod tests {
         let ports: Vec<u16> = (20_001..).take(ports_wanted(spec)).collect();
         let all = wire(spec, &ports);
         environment(spec, &run(), &all, &all[node - 1], false).unwrap()
+    }
+
+    #[test]
+    fn a_broker_that_joins_is_wired_like_the_others_and_has_no_vote() {
+        for (layout, network, expected) in [
+            (Layout::Combined { nodes: 1 }, NetworkMode::Bridge, "INTERNAL://chaos-r1-2:9092,CLIENT://127.0.0.1:20003"),
+            (Layout::Combined { nodes: 1 }, NetworkMode::Host, "INTERNAL://127.0.0.1:20005,CLIENT://127.0.0.1:20004"),
+        ] {
+            let spec = ClusterSpec { joining: 1, ..spec(layout, network) };
+            let (first, joiner) = (environment_of(&spec, 1), environment_of(&spec, 2));
+            assert_eq!(joiner["KAFKA_ADVERTISED_LISTENERS"], expected);
+            assert_eq!((joiner["KAFKA_NODE_ID"].as_str(), joiner["KAFKA_PROCESS_ROLES"].as_str()), ("2", "broker"));
+            for shared in ["KAFKA_CONTROLLER_QUORUM_VOTERS", "CLUSTER_ID", "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR"] {
+                assert_eq!(joiner[shared], first[shared]);
+            }
+            assert!(!first["KAFKA_CONTROLLER_QUORUM_VOTERS"].contains("2@"), "{first:?}");
+        }
     }
 
     #[test]

@@ -39,14 +39,20 @@ pub(crate) async fn wait(cluster: &DockerCluster, clock: &Clock, within: Duratio
     let mut target = None;
     let mut said = String::new();
     loop {
+        let mut members = Vec::new();
         for node in cluster.nodes() {
-            if let NodeState::Exited { code } = cluster.state(node.id).await? {
-                return Err(ClusterError::NodeEnded { node: node.id, code, log: cluster.telling_lines(node.id).await });
+            match cluster.state(node.id).await? {
+                NodeState::Exited { code } => {
+                    return Err(ClusterError::NodeEnded { node: node.id, code, log: cluster.telling_lines(node.id).await });
+                }
+                // No part of the cluster yet.
+                NodeState::NotStarted if node.joins_later => {}
+                _ => members.push(node),
             }
         }
-        let round = ask(&admin, cluster).await;
-        target = target.or_else(|| end_offset(cluster.nodes(), round.quorum.as_ref()));
-        let Some(missing) = missing(cluster.nodes(), target, &round) else { return Ok(()) };
+        let round = ask(&admin, &members).await;
+        target = target.or_else(|| end_offset(&members, round.quorum.as_ref()));
+        let Some(missing) = missing(&members, target, &round) else { return Ok(()) };
         if clock.now() >= give_up_at {
             return Err(ClusterError::NotReady { within, missing, log: all_telling_lines(cluster).await });
         }
@@ -58,8 +64,8 @@ pub(crate) async fn wait(cluster: &DockerCluster, clock: &Clock, within: Duratio
     }
 }
 
-async fn ask(admin: &Admin, cluster: &DockerCluster) -> Round {
-    let listeners = cluster.nodes().iter().filter_map(|node| Some((node.id, node.client_listener.as_ref()?)));
+async fn ask(admin: &Admin, nodes: &[&Node]) -> Round {
+    let listeners = nodes.iter().filter_map(|node| Some((node.id, node.client_listener.as_ref()?)));
     let view_of = async |(id, listener): (BrokerId, &HostPort)| (id, admin.metadata_of(listener, None).await.ok());
     let (quorum, views) = tokio::join!(admin.describe_quorum(), join_all(listeners.map(view_of)));
     Round { quorum: quorum.ok(), views }
@@ -67,7 +73,7 @@ async fn ask(admin: &Admin, cluster: &DockerCluster) -> Round {
 
 /// Where the controller's log ended when all nodes were first listed; every node must reach it. Not read anew in each round: the log
 /// grows by itself twice a second, and a node that fetches is always a little behind.
-fn end_offset(nodes: &[Node], quorum: Option<&QuorumView>) -> Option<i64> {
+fn end_offset(nodes: &[&Node], quorum: Option<&QuorumView>) -> Option<i64> {
     let quorum = quorum?;
     let all_listed = nodes.iter().all(|node| quorum.replicas().any(|replica| replica.id == node.id));
     let leader = quorum.voters.iter().find(|voter| voter.id == quorum.leader)?;
@@ -75,7 +81,7 @@ fn end_offset(nodes: &[Node], quorum: Option<&QuorumView>) -> Option<i64> {
 }
 
 /// The first thing that is still missing, in words; `None`: the cluster is ready.
-fn missing(nodes: &[Node], target: Option<i64>, round: &Round) -> Option<String> {
+fn missing(nodes: &[&Node], target: Option<i64>, round: &Round) -> Option<String> {
     let silent: Vec<BrokerId> = round.views.iter().filter(|(_, view)| view.is_none()).map(|(id, _)| *id).collect();
     if !silent.is_empty() {
         return Some(format!("no answer from broker {}", join(&silent)));
@@ -94,7 +100,7 @@ fn missing(nodes: &[Node], target: Option<i64>, round: &Round) -> Option<String>
 }
 
 /// What is missing in one broker's own view.
-fn missing_in(nodes: &[Node], broker: BrokerId, view: &ClusterView) -> Option<String> {
+fn missing_in(nodes: &[&Node], broker: BrokerId, view: &ClusterView) -> Option<String> {
     let unlisted: Vec<BrokerId> = nodes.iter().filter(|node| node.is_broker && !view.lists(node.id)).map(|node| node.id).collect();
     if !unlisted.is_empty() {
         return Some(format!("broker {broker} does not list broker {}", join(&unlisted)));
@@ -130,6 +136,7 @@ mod tests {
             is_controller: !is_broker,
             client_listener: None,
             controller_listener: None,
+            joins_later: false,
         };
         vec![node(1, true), node(2, true), node(3, false)]
     }
@@ -183,14 +190,16 @@ mod tests {
         ];
         for (name, target, quorum, first, second, expected) in cases {
             let round = Round { quorum, views: vec![(BrokerId(1), first), (BrokerId(2), second)] };
-            assert_eq!(missing(&nodes(), target, &round).as_deref(), expected, "{name}");
+            assert_eq!(missing(&nodes().iter().collect::<Vec<_>>(), target, &round).as_deref(), expected, "{name}");
         }
     }
 
     #[test]
     fn the_target_is_the_leaders_end_once_all_nodes_are_listed() {
-        assert_eq!(end_offset(&nodes(), None), None);
-        assert_eq!(end_offset(&nodes(), Some(&quorum(&[(1, 4), (3, 9)]))), None);
-        assert_eq!(end_offset(&nodes(), Some(&quorum(&[(1, 4), (2, -1), (3, 9)]))), Some(9));
+        let nodes = nodes();
+        let nodes: Vec<&Node> = nodes.iter().collect();
+        assert_eq!(end_offset(&nodes, None), None);
+        assert_eq!(end_offset(&nodes, Some(&quorum(&[(1, 4), (3, 9)]))), None);
+        assert_eq!(end_offset(&nodes, Some(&quorum(&[(1, 4), (2, -1), (3, 9)]))), Some(9));
     }
 }

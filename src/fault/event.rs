@@ -25,6 +25,8 @@ pub enum What {
     Disconnect,
     /// It comes back.
     Connect,
+    /// A broker joins.
+    AddBroker,
     /// Restarts one after the other.
     Rolling,
     /// A link is cut, hurt or mended.
@@ -54,6 +56,7 @@ impl What {
             Self::Unpause => "unpause",
             Self::Disconnect => "disconnect",
             Self::Connect => "connect",
+            Self::AddBroker => "add-broker",
             Self::Rolling => "rolling",
             Self::Link => "link",
             Self::AddPartitions => "add-partitions",

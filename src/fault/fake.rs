@@ -30,6 +30,7 @@ enum Up {
     Running(FakeBroker),
     Paused(FakeBroker),
     Exited(i64),
+    NotStarted,
 }
 
 impl FakeCluster {
@@ -45,11 +46,37 @@ impl FakeCluster {
         for id in 1..=nodes {
             let broker = FakeBroker::start(id, 0, &state).await;
             let client_listener = Some(broker.host_port());
-            known.push(Node { id: BrokerId(id), is_broker: true, is_controller: true, client_listener, controller_listener: None });
+            known.push(Node {
+                id: BrokerId(id),
+                is_broker: true,
+                is_controller: true,
+                client_listener,
+                controller_listener: None,
+                joins_later: false,
+            });
             up.insert(BrokerId(id), Up::Running(broker));
         }
         let up = Mutex::new(up);
         Self { state, nodes: known, up, off: Mutex::default(), boot, cut: Mutex::default(), calls: Mutex::default() }
+    }
+
+    /// One more broker, which has not been started.
+    pub(super) async fn with_joiner(mut self) -> Self {
+        let id = self.nodes.len() as i32 + 1;
+        let broker = FakeBroker::start(id, 0, &self.state).await;
+        let client_listener = Some(broker.host_port());
+        self.nodes.push(Node {
+            id: BrokerId(id),
+            is_broker: true,
+            is_controller: false,
+            client_listener,
+            controller_listener: None,
+            joins_later: true,
+        });
+        broker.stop().await;
+        self.state.lock().unwrap().brokers.remove(&id);
+        self.up.lock().unwrap().insert(BrokerId(id), Up::NotStarted);
+        self
     }
 
     /// Replicas of a topic's partitions; the first leads.
@@ -152,6 +179,7 @@ impl Cluster for FakeCluster {
             Some(Up::Running(_)) if self.off.lock().unwrap().contains(&node) => NodeState::Disconnected,
             Some(Up::Running(_)) => NodeState::Running,
             Some(Up::Paused(_)) => NodeState::Paused,
+            Some(Up::NotStarted) => NodeState::NotStarted,
             Some(Up::Exited(code)) => NodeState::Exited { code: *code },
         };
         Box::pin(async move { Ok(state) })

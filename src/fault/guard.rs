@@ -114,6 +114,6 @@ fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {
         NodeAct::Pause => Some(Heal::Unpause(node)),
         NodeAct::Kill | NodeAct::Stop(_) => Some(Heal::Start(node)),
         NodeAct::Disconnect => Some(Heal::Connect(node)),
-        NodeAct::Start | NodeAct::Unpause | NodeAct::Connect => None,
+        NodeAct::Start | NodeAct::Unpause | NodeAct::Connect | NodeAct::Add => None,
     }
 }

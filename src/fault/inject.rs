@@ -80,7 +80,7 @@ impl Hands {
         let (call, bound) = match act {
             NodeAct::Kill => (self.cluster.kill(node), ENGINE_TIMEOUT),
             NodeAct::Stop(grace) => (self.cluster.stop(node, grace), grace + ENGINE_TIMEOUT),
-            NodeAct::Start => (self.cluster.start(node), ENGINE_TIMEOUT),
+            NodeAct::Start | NodeAct::Add => (self.cluster.start(node), ENGINE_TIMEOUT),
             NodeAct::Pause => (self.cluster.pause(node), ENGINE_TIMEOUT),
             NodeAct::Unpause => (self.cluster.unpause(node), ENGINE_TIMEOUT),
             NodeAct::Disconnect => (self.cluster.disconnect(node), ENGINE_TIMEOUT),
@@ -118,6 +118,9 @@ fn unanswered(bound: Duration) -> String {
 
 fn check_state(act: NodeAct, node: BrokerId, state: NodeState) -> Result<(), Outcome> {
     match (act, state) {
+        (NodeAct::Add, NodeState::NotStarted) => Ok(()),
+        (NodeAct::Add, _) => Err(Outcome::NoOp(format!("node {node} has joined before"))),
+        (_, NodeState::NotStarted) => Err(Outcome::Failed(format!("node {node} has not joined the cluster"))),
         (_, NodeState::Absent) => Err(Outcome::Failed(format!("node {node} has no container"))),
         (NodeAct::Kill | NodeAct::Stop(_) | NodeAct::Pause, NodeState::Running | NodeState::Disconnected)
         | (NodeAct::Start, NodeState::Exited { .. })
@@ -172,6 +175,7 @@ mod tests {
             (NodeAct::Pause, [true, false, false]),
             (NodeAct::Start, [false, false, true]),
             (NodeAct::Unpause, [false, true, false]),
+            (NodeAct::Add, [false, false, false]),
         ];
         for (act, allowed) in rows {
             for (state, is_allowed) in [NodeState::Running, NodeState::Paused, exited].into_iter().zip(allowed) {
@@ -179,7 +183,10 @@ mod tests {
                 assert_eq!(checked.is_ok(), is_allowed, "{act:?} of a node that is {state:?}");
                 assert!(is_allowed || matches!(checked, Err(Outcome::NoOp(_))));
             }
-            assert!(matches!(check_state(act, BrokerId(2), NodeState::Absent), Err(Outcome::Failed(_))));
+            for state in [NodeState::Absent, NodeState::NotStarted] {
+                assert!(act == NodeAct::Add || matches!(check_state(act, BrokerId(2), state), Err(Outcome::Failed(_))));
+            }
         }
+        assert_eq!(check_state(NodeAct::Add, BrokerId(2), NodeState::NotStarted), Ok(()));
     }
 }

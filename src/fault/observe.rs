@@ -53,7 +53,15 @@ impl Watch {
         match (act, state) {
             (NodeAct::Kill | NodeAct::Stop(_), NodeState::Exited { code }) => self.is_silent(node, format!("exit code {code}")).await,
             (NodeAct::Kill | NodeAct::Stop(_), NodeState::Absent) => self.is_silent(node, "its container is gone".to_owned()).await,
-            (NodeAct::Start, NodeState::Exited { code }) => Look::Never(format!("its process ended before it served (exit code {code})")),
+            (NodeAct::Start | NodeAct::Add, NodeState::Exited { code }) => {
+                Look::Never(format!("its process ended before it served (exit code {code})"))
+            }
+            // Brokers list those alone that are registered and not fenced.
+            (NodeAct::Add, NodeState::Running) => {
+                let joined =
+                    |view: &ClusterView| if view.lists(node.id) { Ok(()) } else { Err(format!("does not list broker {}", node.id)) };
+                self.look_at_views(Some(&[]), |_, view| joined(view)).await
+            }
             (NodeAct::Start | NodeAct::Unpause, NodeState::Running) => self.serves(node).await,
             (NodeAct::Start | NodeAct::Unpause, NodeState::Disconnected) => {
                 Look::Seen("the engine says running, off its network".to_owned())

@@ -23,6 +23,8 @@ pub enum NodeAct {
     Disconnect,
     /// Back onto it.
     Connect,
+    /// First start of a broker that joins.
+    Add,
 }
 
 impl NodeAct {
@@ -37,6 +39,7 @@ impl NodeAct {
             Self::Unpause => What::Unpause,
             Self::Disconnect => What::Disconnect,
             Self::Connect => What::Connect,
+            Self::Add => What::AddBroker,
         }
     }
 

@@ -20,8 +20,8 @@ use super::schedule::{Firing, Next, Schedule};
 use super::target::{self, ResolvedNode};
 use super::watch::Watch;
 use crate::clock::{Clock, Moment};
-use crate::cluster::Cluster;
-use crate::ids::{BrokerId, HostPort, StepNumber};
+use crate::cluster::{Cluster, Node};
+use crate::ids::{HostPort, StepNumber};
 use crate::kafka::admin::Admin;
 use crate::plan::model::Step;
 
@@ -93,7 +93,8 @@ impl StepRunner {
     /// A runner for this cluster; `seed` is the plan's.
     #[must_use]
     pub fn new(cluster: Arc<dyn Cluster>, clock: Clock, seed: u64, guards: Arc<Guards>, sink: Arc<dyn StepSink>) -> Self {
-        let listeners: Vec<HostPort> = cluster.nodes().iter().filter_map(|node| node.client_listener.clone()).collect();
+        let listeners: Vec<HostPort> =
+            cluster.nodes().iter().filter(|node| !node.joins_later).filter_map(|node| node.client_listener.clone()).collect();
         let admin = Admin::new(listeners.clone(), ADMIN_CLIENT_ID, clock.clone()).with_patience(CHANGE_PATIENCE);
         let probe = Admin::new(listeners, PROBE_CLIENT_ID, clock.clone()).with_call_timeout(PROBE_TIMEOUT).with_patience(Duration::ZERO);
         let watch = Watch { cluster: Arc::clone(&cluster), probe: Arc::new(probe), clock: clock.clone() };
@@ -110,8 +111,10 @@ impl StepRunner {
 
     /// Runs steps, whose times count from `zero`, until all are finished, observations included. After the first that is not done, no more fire.
     pub async fn run(&self, steps: &[Step], zero: Moment) -> StepsSummary {
-        let brokers: Vec<BrokerId> = self.crew.hands.cluster.nodes().iter().filter(|node| node.is_broker).map(|node| node.id).collect();
-        let mut shift = Shift::new(self.crew.clone(), Schedule::new(steps, brokers, zero), self.seed);
+        let brokers = self.crew.hands.cluster.nodes().iter().filter(|node| node.is_broker);
+        let (joiners, brokers): (Vec<&Node>, Vec<&Node>) = brokers.partition(|node| node.joins_later);
+        let ids = |nodes: Vec<&Node>| nodes.into_iter().map(|node| node.id).collect();
+        let mut shift = Shift::new(self.crew.clone(), Schedule::new(steps, ids(brokers), ids(joiners), zero), self.seed);
         while shift.turn().await {}
         shift.summary.dropped = shift.schedule.dropped();
         shift.summary

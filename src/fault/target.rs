@@ -63,6 +63,9 @@ pub enum TargetError {
     /// Nobody is up.
     #[error("no broker is running")]
     NobodyRuns,
+    /// Every broker that was made for it has joined.
+    #[error("no broker is left that could join the cluster")]
+    NobodyJoins,
 }
 
 /// The nodes that `target` stands for; at least one.

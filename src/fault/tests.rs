@@ -268,6 +268,22 @@ async fn a_node_off_the_network_is_asked_by_nobody_until_it_is_back() {
 }
 
 #[tokio::test]
+async fn a_broker_that_joins_is_expected_from_then_on() {
+    let cluster = Arc::new(FakeCluster::start_slow(2, Duration::from_millis(100)).await.with_joiner().await);
+    cluster.topic("orders", &[&[1, 2]]);
+    let wait = |until| Action::Wait { until, within: Duration::from_secs(5) };
+    let until_seen = wait(Condition::Elapsed(Duration::from_secs(1)));
+    let run = run(&cluster, [wait(Condition::IsrFull), Action::AddBroker, until_seen, Action::Pause { target: Target::All }]).await;
+    assert_eq!(run.summary.failed, []);
+    let mut calls = cluster.calls();
+    calls[1..].sort();
+    assert_eq!(calls, ["start 3", "pause 1", "pause 2", "pause 3"]);
+    assert_eq!(run.log.node(2).map(|node| node.id), Some(BrokerId(3)));
+    let [_, acknowledged, observed] = run.log.times(2);
+    assert!(observed.unwrap().since(acknowledged.unwrap()) >= Duration::from_millis(100), "it does not answer before");
+}
+
+#[tokio::test]
 async fn a_node_that_is_on_its_network_cannot_be_brought_back() {
     let cluster = Arc::new(FakeCluster::start(1).await);
     let run = run(&cluster, [Action::Connect { target: node(1) }]).await;

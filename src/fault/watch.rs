@@ -63,17 +63,17 @@ impl Watch {
         }
     }
 
-    /// Nodes that the engine says are running.
-    pub(super) async fn running(&self) -> Result<Vec<&Node>, ClusterError> {
+    /// Nodes with what the engine says of them.
+    pub(super) async fn states(&self) -> Result<Vec<(&Node, NodeState)>, ClusterError> {
         let nodes = self.cluster.nodes();
         let states = join_all(nodes.iter().map(|node| self.cluster.state(node.id))).await;
-        let mut running = Vec::new();
-        for (node, state) in nodes.iter().zip(states) {
-            if state? == NodeState::Running {
-                running.push(node);
-            }
-        }
-        Ok(running)
+        nodes.iter().zip(states).map(|(node, state)| Ok((node, state?))).collect()
+    }
+
+    /// Nodes that the engine says are running.
+    pub(super) async fn running(&self) -> Result<Vec<&Node>, ClusterError> {
+        let states = self.states().await?;
+        Ok(states.into_iter().filter(|(_, state)| *state == NodeState::Running).map(|(node, _)| node).collect())
     }
 
     /// Running brokers with the listener to ask them at.

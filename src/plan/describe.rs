@@ -82,6 +82,7 @@ impl Action {
             Self::Unpause { .. } => "unpause",
             Self::Disconnect { .. } => "disconnect",
             Self::Connect { .. } => "connect",
+            Self::AddBroker => "add-broker",
             Self::Rolling { .. } => "rolling",
             Self::NodeLink { .. } => "link",
             Self::AddPartitions { .. } => "add-partitions",
@@ -105,6 +106,7 @@ impl fmt::Display for Action {
             | Self::Connect { target } => {
                 write!(f, "{name} {target}")
             }
+            Self::AddBroker => f.write_str(name),
             Self::Stop { target, grace } => write!(f, "{name} {target}, grace {}", show_duration(*grace)),
             Self::Restart { target, how, down } => write!(f, "{name} {target}: {how}, {} down", show_duration(*down)),
             Self::Rolling { brokers, how, down, then, within } => {

@@ -71,11 +71,25 @@ pub struct ClusterSpec {
     pub heap_bytes: u64,
     /// How nodes reach the host's network.
     pub network: NetworkMode,
+    /// So many brokers join while the run goes: they are made with the others, have the ids after all of them, and are started by steps.
+    pub joining: u16,
     /// What its links must be able to suffer.
     pub links: LinkNeeds,
 }
 
-/// Nodes of a cluster. Brokers have ids 1 to n; dedicated controllers follow, from n + 1.
+/// Most nodes of a cluster, those that join included.
+pub const NODES_MAX: usize = 100;
+
+impl ClusterSpec {
+    /// Ids of the brokers that steps add, in order.
+    #[must_use]
+    pub fn joiners(&self) -> Vec<BrokerId> {
+        let first = self.layout.first_free();
+        (0..i32::from(self.joining)).map(|offset| BrokerId(first.0 + offset)).collect()
+    }
+}
+
+/// Nodes of a cluster at its start. Brokers have ids 1 to n; dedicated controllers follow, from n + 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Every node is broker and controller.
@@ -121,6 +135,12 @@ impl Layout {
             Self::Combined { .. } => self.brokers(),
             Self::Dedicated { .. } => self.brokers().into_iter().chain(self.controllers()).collect(),
         }
+    }
+
+    /// The id of a node that comes after all of these.
+    #[must_use]
+    pub fn first_free(self) -> BrokerId {
+        BrokerId(1 + self.nodes().last().map_or(0, |last| last.0))
     }
 }
 

@@ -36,7 +36,13 @@ fn section(lines: &mut Vec<String>, name: &str, body: Vec<String>) {
 
 fn cluster(plan: &Plan) -> Vec<String> {
     let cluster = &plan.cluster;
-    let mut lines = vec![format!("Kafka {}: {}", cluster.kafka, cluster.layout)];
+    let joiners: Vec<String> = cluster.joiners().iter().map(ToString::to_string).collect();
+    let joining = match &joiners[..] {
+        [] => String::new(),
+        [only] => format!("; broker {only} is added"),
+        several => format!("; brokers {} are added", several.join(", ")),
+    };
+    let mut lines = vec![format!("Kafka {}: {}{joining}", cluster.kafka, cluster.layout)];
     let (memory, heap) = (show_size(cluster.memory_bytes), show_size(cluster.heap_bytes));
     lines.push(format!("{memory} and a heap of {heap} per node, network {}", network(cluster.network)));
     lines.extend(properties(&cluster.config));
@@ -161,6 +167,7 @@ pub fn json(plan: &Plan) -> Value {
             "kafka": cluster.kafka,
             "brokers": nodes(cluster.layout.brokers()),
             "controllers": nodes(cluster.layout.controllers()),
+            "joining": nodes(cluster.joiners()),
             "memory_bytes": cluster.memory_bytes,
             "heap_bytes": cluster.heap_bytes,
             "network": network(cluster.network),

@@ -137,7 +137,7 @@ fn length_of(action: &Action, brokers: usize) -> Length {
             Length::default()
         }
         Action::Stop { grace, .. } => Length::both(Estimate::between(STOP, *grace)),
-        Action::Start { .. } => Length { acknowledged: Estimate::default(), observed: start },
+        Action::Start { .. } | Action::AddBroker => Length { acknowledged: Estimate::default(), observed: start },
         Action::Restart { how, down, .. } => {
             let acknowledged = outage(*how, *down);
             Length { acknowledged, observed: acknowledged + start }

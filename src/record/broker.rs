@@ -14,7 +14,7 @@ pub struct BrokerSecond {
     pub second: i64,
     /// Which node.
     pub node: BrokerId,
-    /// `running`, `paused`, `disconnected`, `exited` or `absent`, as the container engine says.
+    /// `running`, `paused`, `disconnected`, `exited`, `not-started` or `absent`, as the container engine says.
     pub state: Option<String>,
     /// What it uses; `None` for a node that is down.
     pub usage: Option<Usage>,

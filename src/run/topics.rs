@@ -84,7 +84,11 @@ fn new_topic(spec: &TopicSpec) -> NewTopic {
 }
 
 fn listeners(nodes: &[Node]) -> Vec<(BrokerId, &HostPort)> {
-    nodes.iter().filter_map(|node| node.client_listener.as_ref().map(|listener| (node.id, listener))).collect()
+    nodes
+        .iter()
+        .filter(|node| !node.joins_later)
+        .filter_map(|node| node.client_listener.as_ref().map(|listener| (node.id, listener)))
+        .collect()
 }
 
 /// Looks until there is no problem.
@@ -185,7 +189,14 @@ mod tests {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
         let listener = Some(broker.host_port());
-        let node = Node { id: BrokerId(1), is_broker: true, is_controller: true, client_listener: listener, controller_listener: None };
+        let node = Node {
+            id: BrokerId(1),
+            is_broker: true,
+            is_controller: true,
+            client_listener: listener,
+            controller_listener: None,
+            joins_later: false,
+        };
         let serving = Arc::clone(&state);
         tokio::spawn(async move {
             for index in 0..2 {

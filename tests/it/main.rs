@@ -10,6 +10,7 @@ mod cluster;
 mod codecs;
 mod command_line;
 mod documents;
+mod every_step;
 mod java;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;

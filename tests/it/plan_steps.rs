@@ -1,5 +1,8 @@
 //! What `plan::parse` says of steps that cannot do anything, one action after the other.
 
+use kafka_chaos::ids::BrokerId;
+use kafka_chaos::plan;
+
 use crate::plan_check::{BASE, ROLLING, problems, spoiled};
 
 /// As [`spoiled`], with the last step of the base replaced; several actions follow each other.
@@ -7,6 +10,21 @@ fn instead(actions: &[&[&str]]) -> String {
     let texts: Vec<String> = actions.iter().map(|actions| actions.join("\n[[step]]\nat = \"30s\"\n")).collect();
     let cases: Vec<_> = texts.iter().map(|text| (ROLLING, text.as_str())).collect();
     spoiled(&cases)
+}
+
+#[test]
+fn add_broker() {
+    insta::assert_snapshot!(instead(&[
+        &["kill = { broker = 4 }", "add-broker = {}"],
+        &["add-broker = {}", "kill = { broker = 4 }", "kill = { broker = 6 }"],
+        &["add-broker = {}", "create-topic = { name = \"wide\", partitions = 1, replication = 5 }"],
+        &["add-broker = { id = 7 }"],
+        &["repeat = { times = 98, steps = [{ at = \"0s\", add-broker = {} }] }"],
+    ]));
+    let sound = ["repeat = { times = 3, steps = [{ at = \"0s\", add-broker = {} }] }", "kill = { broker = 6 }"];
+    let text = BASE.replacen(ROLLING, &sound.join("\n[[step]]\nat = \"30s\"\n"), 1);
+    let plan = plan::parse("plan.toml", &text).unwrap().plan;
+    assert_eq!(plan.cluster.joiners(), [4, 5, 6].map(BrokerId));
 }
 
 #[test]

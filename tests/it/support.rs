@@ -57,6 +57,7 @@ pub(crate) fn cluster_spec(kafka: &str, layout: Layout) -> ClusterSpec {
         memory_bytes: 768 << 20,
         heap_bytes: 384 << 20,
         network: NetworkMode::Bridge,
+        joining: 0,
         links: LinkNeeds::default(),
     }
 }

@@ -58,7 +58,7 @@ impl DockerCluster {
             match self.state(node.id).await? {
                 NodeState::Running | NodeState::Disconnected => {}
                 NodeState::Paused => self.unpause(node.id).await?,
-                NodeState::Exited { .. } | NodeState::Absent => {
+                NodeState::Exited { .. } | NodeState::NotStarted | NodeState::Absent => {
                     self.start(node.id).await?;
                     (options.progress)(Progress::Started { node: node.id });
                 }
@@ -68,10 +68,10 @@ impl DockerCluster {
     }
 }
 
-/// Whether a run's objects are a whole kept cluster of this spec that nobody works with.
+/// Whether a run's objects are a whole kept cluster of this spec that nobody works with. One that brokers have joined cannot be made as it was.
 fn fits(objects: &RunObjects, spec: &ClusterSpec, digest: &str) -> bool {
     let is_whole = objects.nodes().count() == spec.layout.nodes().len();
-    is_whole && objects.label(labels::SPEC) == Some(digest) && janitor::fate_of(objects) == Fate::Kept
+    is_whole && spec.joining == 0 && objects.label(labels::SPEC) == Some(digest) && janitor::fate_of(objects) == Fate::Kept
 }
 
 fn age_key(objects: &RunObjects) -> i64 {
@@ -93,6 +93,7 @@ fn node_of(run: &RunId, container: &Container) -> Result<Node, ClusterError> {
         is_controller: controller_port.is_some(),
         client_listener: client_port.map(|port| HostPort::new("127.0.0.1", port)),
         controller_listener: controller_port.map(|port| (Ipv4Addr::LOCALHOST, port).into()),
+        joins_later: false,
     })
 }
 
@@ -116,6 +117,7 @@ mod tests {
             memory_bytes: 1 << 29,
             heap_bytes: 1 << 28,
             network: NetworkMode::Bridge,
+            joining: 0,
             links: LinkNeeds::default(),
         }
     }
@@ -145,6 +147,10 @@ mod tests {
         assert!(!fits(&kept_by("true", &Owner::current()), &spec(), &digest), "in use");
         assert!(!fits(&kept_by("false", &dead), &spec(), &digest), "not kept");
         assert!(!fits(&kept_by("true", &dead), &spec(), &labels::spec_digest(&spec(), true)), "other spec");
+        let joined = ClusterSpec { joining: 1, ..spec() };
+        let mut with_joiner = kept_by("true", &dead);
+        with_joiner.containers.push(container(&[(labels::NODE, "3"), (labels::CLIENT_PORT, "20003")], "true", &dead));
+        assert!(!fits(&with_joiner, &joined, &digest), "a broker may have joined it");
         let mut half = kept_by("true", &dead);
         half.containers.pop();
         assert!(!fits(&half, &spec(), &digest), "a node is missing");

@@ -126,6 +126,7 @@ mod tests {
             memory_bytes: 768 << 20,
             heap_bytes: 384 << 20,
             network,
+            joining: 0,
             links: LinkNeeds::default(),
         };
         let labels = HashMap::from([(labels::RUN.to_owned(), "r1".to_owned())]);
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_anchor_holds_name_and_ports_and_kafka_joins_it() {
-        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: Some(20_002), internal: None };
+        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: Some(20_002), internal: None, joins_later: false };
         let (anchor, kafka) = requests(NetworkMode::Bridge, &node);
         let host = anchor.host_config.unwrap();
         let bindings = host.port_bindings.unwrap();
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn on_the_hosts_network_nothing_is_published() {
-        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: None, internal: Some(20_003) };
+        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: None, internal: Some(20_003), joins_later: false };
         let (_, kafka) = requests(NetworkMode::Host, &node);
         let host = kafka.host_config.unwrap();
         assert_eq!((host.port_bindings, kafka.hostname, kafka.exposed_ports), (None, None, None));
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn labels_tell_all_that_a_later_process_needs() {
-        let node = Wiring { id: BrokerId(4), client: None, controller: Some(20_002), internal: None };
+        let node = Wiring { id: BrokerId(4), client: None, controller: Some(20_002), internal: None, joins_later: false };
         let (anchor, kafka) = requests(NetworkMode::Bridge, &node);
         let labels = kafka.labels.unwrap();
         assert_eq!(labels[labels::RUN], "r1");

@@ -92,10 +92,10 @@ impl DockerCluster {
         self.is_reused
     }
 
-    /// Client listeners of all brokers.
+    /// Client listeners of all brokers that it was started with.
     #[must_use]
     pub fn bootstrap(&self) -> Vec<HostPort> {
-        self.nodes.iter().filter_map(|node| node.client_listener.clone()).collect()
+        self.nodes.iter().filter(|node| !node.joins_later).filter_map(|node| node.client_listener.clone()).collect()
     }
 
     /// The orderly end: removes containers, their volumes and the network; leaves a kept cluster. Idempotent.
@@ -152,14 +152,14 @@ fn acted(node: BrokerId, action: &'static str, outcome: Result<(), Error>) -> Re
 }
 
 fn ended_already(state: NodeState) -> Option<&'static str> {
-    matches!(state, NodeState::Exited { .. }).then_some("it has ended already")
+    matches!(state, NodeState::Exited { .. } | NodeState::NotStarted).then_some("it does not run")
 }
 
 fn runs_already(state: NodeState) -> Option<&'static str> {
     match state {
         NodeState::Running | NodeState::Disconnected => Some("it runs already"),
         NodeState::Paused => Some("it is paused, not ended"),
-        NodeState::Exited { .. } | NodeState::Absent => None,
+        NodeState::Exited { .. } | NodeState::NotStarted | NodeState::Absent => None,
     }
 }
 
@@ -239,6 +239,7 @@ impl Cluster for DockerCluster {
             };
             Ok(match state.status {
                 Some(ContainerStateStatusEnum::PAUSED) => NodeState::Paused,
+                Some(ContainerStateStatusEnum::CREATED) => NodeState::NotStarted,
                 _ if state.running == Some(true) && self.network.may_lack(node) && !self.is_on(node).await? => NodeState::Disconnected,
                 _ if state.running == Some(true) => NodeState::Running,
                 _ => NodeState::Exited { code: state.exit_code.unwrap_or_default() },

@@ -20,12 +20,10 @@ use crate::cluster::properties::{self, Wiring};
 use crate::cluster::remove::{self, LastResort, Leash};
 use crate::cluster::subnet::Subnet;
 use crate::cluster::{ClusterError, Progress, ProgressFn, RunId, image, inventory, janitor, labels, ports, ready};
-use crate::plan::model::{ClusterSpec, NetworkMode};
+use crate::plan::model::{ClusterSpec, NODES_MAX, NetworkMode};
 
 /// How often other ports are tried.
 const PORT_ATTEMPTS: u32 = 5;
-/// Most nodes of a cluster.
-const NODES_MAX: usize = 100;
 
 /// How a cluster is started.
 pub struct UpOptions {
@@ -126,7 +124,7 @@ impl DockerCluster {
             let environment = properties::environment(spec, &self.run, wirings, node, options.request_log)?;
             self.make_container(name, container::node(&common, node, environment)).await?;
         }
-        try_join_all(wirings.iter().zip(&nodes).map(async |(node, name)| {
+        try_join_all(wirings.iter().zip(&nodes).filter(|(node, _)| !node.joins_later).map(async |(node, name)| {
             self.start_container(name).await?;
             (options.progress)(Progress::Started { node: node.id });
             Ok::<_, ClusterError>(())
@@ -194,7 +192,7 @@ impl DockerCluster {
 /// What can be known to be wrong before the engine is asked.
 fn check(spec: &ClusterSpec, run: &RunId) -> Result<(), ClusterError> {
     let (brokers, controllers) = (spec.layout.brokers().len(), spec.layout.controllers().len());
-    if brokers == 0 || controllers == 0 || spec.layout.nodes().len() > NODES_MAX {
+    if brokers == 0 || controllers == 0 || spec.layout.nodes().len() + usize::from(spec.joining) > NODES_MAX {
         return Err(ClusterError::BadLayout { brokers, controllers, max: NODES_MAX });
     }
     let wirings = properties::wire(spec, &vec![1; properties::ports_wanted(spec)]);
@@ -268,6 +266,7 @@ mod tests {
             memory_bytes: 1,
             heap_bytes: 1,
             network: NetworkMode::Bridge,
+            joining: 0,
             links: LinkNeeds::default(),
         };
         let run = RunId::new("r1").unwrap();

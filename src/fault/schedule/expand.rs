@@ -40,6 +40,8 @@ pub(super) enum Job {
     },
     Plain(Primitive),
     NodeLink(NodeLink),
+    /// The next broker joins.
+    Join,
     Restart {
         how: Down,
         down: Duration,
@@ -76,6 +78,7 @@ impl Item {
                 (What::Link, action, target)
             }
             Job::Plain(primitive) => plain_info(primitive),
+            Job::Join => (What::AddBroker, What::AddBroker.to_string(), String::new()),
             Job::Restart { how, down, target } => (What::Restart, text::restarts(What::Restart, *how, *down), text::target(target)),
             Job::Rolling(roll) => {
                 let nodes = if roll.brokers.is_empty() { text::target(&Target::All) } else { text::nodes(&roll.brokers) };
@@ -119,6 +122,7 @@ fn job_of(action: &Action) -> Job {
         Action::Unpause { target } => node(NodeAct::Unpause, target),
         Action::Disconnect { target } => node(NodeAct::Disconnect, target),
         Action::Connect { target } => node(NodeAct::Connect, target),
+        Action::AddBroker => Job::Join,
         Action::Restart { target, how, down } => Job::Restart { how: *how, down: *down, target: target.clone() },
         Action::Rolling { brokers, how, down, then, within } => {
             Job::Rolling(Roll { brokers: brokers.clone(), how: *how, down: *down, then: then.clone(), within: *within })

@@ -75,6 +75,8 @@ pub struct Firing {
 #[derive(Debug)]
 pub struct Schedule {
     brokers: Vec<BrokerId>,
+    /// Brokers that can still join, next first.
+    joiners: VecDeque<BrokerId>,
     queue: VecDeque<Item>,
     /// What is to be told or fired before the queue goes on.
     outbox: VecDeque<Next>,
@@ -91,11 +93,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule of `steps` (in order of `at`), counted from `zero`; `brokers` are those that an empty `rolling` means.
+    /// A schedule of `steps` (in order of `at`), counted from `zero`; `brokers` are those that an empty `rolling` means, and `joiners` those that
+    /// steps add to them.
     #[must_use]
-    pub fn new(steps: &[Step], brokers: Vec<BrokerId>, zero: Moment) -> Self {
+    pub fn new(steps: &[Step], brokers: Vec<BrokerId>, joiners: Vec<BrokerId>, zero: Moment) -> Self {
         Self {
             brokers,
+            joiners: joiners.into(),
             queue: expand::steps(steps, zero, Scope::default()).collect(),
             outbox: VecDeque::new(),
             resolving: None,
@@ -204,6 +208,14 @@ impl Schedule {
                 self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: false });
                 self.resolving = Some(item);
             }
+            Job::Join => match self.joiners.pop_front() {
+                Some(node) => {
+                    self.brokers.push(node);
+                    let item = Item { job: Job::Node { act: NodeAct::Add, target: Target::Node(node) }, ..item };
+                    self.fire_at(&item, NodeAct::Add, ResolvedNode { id: node, was_controller: None, led: None });
+                }
+                None => self.unresolved(&item, TargetError::NobodyJoins),
+            },
             Job::Plain(primitive) => {
                 let step = self.open(&item, false);
                 self.fire(Firing { step, primitive: primitive.clone(), nodes: vec![] });

@@ -44,7 +44,7 @@ impl Driver {
     fn new(steps: &[Step]) -> Self {
         let clock = Clock::manual();
         let zero = clock.now();
-        Self { schedule: Schedule::new(steps, BROKERS.to_vec(), zero), clock, zero, log: vec![] }
+        Self { schedule: Schedule::new(steps, BROKERS.to_vec(), vec![BrokerId(5)], zero), clock, zero, log: vec![] }
     }
 
     /// Takes what comes at this moment; targets are node ids, or everyone.
@@ -159,7 +159,7 @@ fn a_restart_brings_up_the_node_that_went_down() {
 fn what_a_node_was_matters_only_if_it_is_hurt() {
     for (action, hurts) in [(kill(1), true), (Action::Pause { target: Target::All }, true), (start(1), false)] {
         let zero = Moment(0);
-        let next = Schedule::new(&[step(0, action)], BROKERS.to_vec(), zero).next(zero);
+        let next = Schedule::new(&[step(0, action)], BROKERS.to_vec(), vec![], zero).next(zero);
         assert!(matches!(next, Next::Resolve { is_fault, .. } if is_fault == hurts), "{next:?}");
     }
 }
@@ -320,6 +320,22 @@ fn a_target_that_stands_for_nobody_fails_with_a_number_of_its_own() {
     assert_eq!(driver.drain(), Next::Done);
     assert_eq!(driver.take_log(), ["0s 1 kill 9: node 9 does not exist"]);
     assert_eq!(driver.schedule.dropped(), 1);
+}
+
+#[test]
+fn a_broker_that_joins_is_rolled_with_the_others_and_none_joins_twice() {
+    let mut driver = Driver::new(&[step(0, Action::AddBroker), step(1, rolling(&[], None)), step(2, Action::AddBroker)]);
+    driver.drain();
+    driver.sleep(1);
+    driver.complete(1);
+    for number in [3, 5, 7, 9] {
+        driver.complete(number);
+        driver.sleep(4);
+        driver.complete(number + 1);
+    }
+    let log = driver.take_log();
+    assert_eq!((log[0].as_str(), log[8].as_str()), ("0s 1 add-broker 5", "13s 9 kill 5 in 2 round 4"));
+    assert_eq!(log.last().unwrap(), "17s 11 add-broker: no broker is left that could join the cluster");
 }
 
 #[test]

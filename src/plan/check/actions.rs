@@ -1,7 +1,7 @@
 //! The arguments of each action, and what the action does to the scene.
 
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Action, Condition, Down, NetworkMode, Target};
+use crate::plan::model::{Action, Condition, Down, NODES_MAX, NetworkMode, Target};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
 
@@ -23,6 +23,7 @@ pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) ->
         "unpause" => node_action(arguments, Change::Unpause, scene).map(|target| Action::Unpause { target }),
         "disconnect" => network_action(arguments, Change::Disconnect, scene).map(|target| Action::Disconnect { target }),
         "connect" => network_action(arguments, Change::Connect, scene).map(|target| Action::Connect { target }),
+        "add-broker" => add_broker(arguments, scene),
         "rolling" => rolling(arguments, scene),
         "link" => links::read(arguments, scene),
         "add-partitions" => add_partitions(arguments, scene),
@@ -126,7 +127,7 @@ fn rolling(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
     }
     let each = match &brokers {
         Some(brokers) => brokers.clone(),
-        None => scene.layout.map(crate::plan::model::Layout::brokers).unwrap_or_default(),
+        None => scene.nodes.brokers().to_vec(),
     };
     roll(&each, arguments.span_of("brokers"), scene);
     Some(Action::Rolling { brokers: brokers.unwrap_or_default(), how: how?, down: down?, then, within: within? })
@@ -165,6 +166,26 @@ fn rolled_brokers(ids: &[At<u64>], arguments: &Fields<'_>, scene: &Scene<'_>) ->
         scene.report(problem.hint("list broker ids, or write \"all\""));
     }
     brokers
+}
+
+fn add_broker(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    if scene.layout.is_some() {
+        join(1, arguments.span.clone(), scene)?;
+    }
+    Some(Action::AddBroker)
+}
+
+/// So many more brokers, if there is room for them.
+pub(super) fn join(count: usize, place: std::ops::Range<usize>, scene: &mut Scene<'_>) -> Option<()> {
+    if scene.nodes.count() + count > NODES_MAX {
+        let message = format!("a cluster has at most {NODES_MAX} nodes, and this makes it larger");
+        scene.report(Problem::error(place, message).hint(scene.describe_nodes()));
+        return None;
+    }
+    for _ in 0..count {
+        scene.nodes.join();
+    }
+    Some(())
 }
 
 fn add_partitions(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {

@@ -39,6 +39,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Cluster {
         memory_bytes,
         heap_bytes,
         network,
+        joining: 0,
         links: LinkNeeds::default(),
     };
     Cluster { spec, layout, min_in_sync_replicas }

@@ -41,6 +41,8 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     scene.topics.complete &= root.has("topic") == root.is_list("topic");
     let steps = steps::read(&root.tables("step"), &mut scene);
     cluster.spec.links = links::needs(&steps);
+    // More than fit is a problem by now.
+    cluster.spec.joining = u16::try_from(steps::joining(&steps)).unwrap_or(u16::MAX);
     let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
     let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
     Plan {

@@ -15,6 +15,9 @@ struct Known {
     link: Link,
 }
 
+/// A node that nothing was done to.
+const WELL: Known = Known { process: Process::Up, link: Link::On };
+
 /// What is known of a node's process, with the line that made it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Process {
@@ -71,9 +74,36 @@ pub(super) struct NoEffect {
 impl Nodes {
     pub(super) fn new(layout: Option<Layout>) -> Self {
         let ids = |of: fn(Layout) -> Vec<BrokerId>| layout.map(of).unwrap_or_default();
-        let well = Known { process: Process::Up, link: Link::On };
-        let states = ids(Layout::nodes).into_iter().map(|node| (node, well)).collect();
+        let states = ids(Layout::nodes).into_iter().map(|node| (node, WELL)).collect();
         Self { states, brokers: ids(Layout::brokers), controllers: ids(Layout::controllers), certain: true }
+    }
+
+    /// Whether there is such a node by now. Without a layout every id passes.
+    pub(super) fn has(&self, node: BrokerId) -> bool {
+        self.states.is_empty() || self.states.contains_key(&node)
+    }
+
+    /// The brokers that there are by now. Without a layout: none.
+    pub(super) fn brokers(&self) -> &[BrokerId] {
+        &self.brokers
+    }
+
+    /// Another broker; its id.
+    pub(super) fn join(&mut self) -> BrokerId {
+        let next = self.next();
+        self.states.insert(next, WELL);
+        self.brokers.push(next);
+        next
+    }
+
+    /// The id of the next broker that joins.
+    pub(super) fn next(&self) -> BrokerId {
+        BrokerId(1 + self.states.keys().last().map_or(0, |last| last.0))
+    }
+
+    /// How many nodes there are by now.
+    pub(super) fn count(&self) -> usize {
+        self.states.len()
     }
 
     /// Applies a step; answers why it cannot do anything, if that is sure.
@@ -249,6 +279,17 @@ mod tests {
         assert_eq!(nodes.apply(Change::Connect, &two, 9), None);
         nodes.apply(Change::Disconnect, &Target::Random, 10);
         assert_eq!(nodes.apply(Change::Connect, &Target::All, 11), Some(some_are_well(Change::Connect)));
+    }
+
+    #[test]
+    fn a_broker_that_joins_is_one_of_all() {
+        let mut nodes = three();
+        assert!(!nodes.has(BrokerId(4)));
+        assert_eq!(nodes.join(), BrokerId(4));
+        assert!(nodes.has(BrokerId(4)) && nodes.brokers().len() == 4);
+        nodes.apply(Change::TakeDown, &Target::All, 5);
+        assert_eq!(nodes.apply(Change::Start, &Target::Node(BrokerId(4)), 6), None);
+        assert!(Nodes::new(None).has(BrokerId(9)), "nothing is known of a broken section");
     }
 
     #[test]

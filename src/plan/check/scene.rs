@@ -69,27 +69,40 @@ impl<'p> Scene<'p> {
         position(self.text, span.start).0
     }
 
-    /// A node of the cluster. Where the layout is unknown every id passes.
+    /// A node of the cluster at this point. Where the layout is unknown every id passes.
     pub(super) fn node(&self, id: &At<u64>) -> Option<BrokerId> {
         let node = BrokerId(i32::try_from(id.value).unwrap_or(i32::MAX));
-        let Some(layout) = self.layout else { return Some(node) };
-        if layout.nodes().contains(&node) {
+        if self.nodes.has(node) {
             return Some(node);
         }
-        let problem = Problem::error(id.span.clone(), format!("there is no node {}", id.value)).hint(describe(layout));
-        self.report(problem);
+        let problem = Problem::error(id.span.clone(), format!("there is no node {} here", id.value)).hint(self.describe_nodes());
+        self.report(if node == self.nodes.next() { problem.hint("a step `add-broker` before this one would add it") } else { problem });
         None
     }
 
-    /// A broker of the cluster.
+    /// A broker of the cluster at this point.
     pub(super) fn broker(&self, id: &At<u64>) -> Option<BrokerId> {
         let node = self.node(id)?;
-        let Some(layout) = self.layout else { return Some(node) };
-        if layout.brokers().contains(&node) {
+        if self.is_broker(node) {
             return Some(node);
         }
-        self.report(Problem::error(id.span.clone(), format!("node {node} is a controller only, not a broker")).hint(describe(layout)));
+        let problem = Problem::error(id.span.clone(), format!("node {node} is a controller only, not a broker"));
+        self.report(problem.hint(self.describe_nodes()));
         None
+    }
+
+    /// Whether a node that exists is a broker. Where the layout is unknown every node is.
+    pub(super) fn is_broker(&self, node: BrokerId) -> bool {
+        self.layout.is_none() || self.nodes.brokers().contains(&node)
+    }
+
+    /// Which nodes the cluster has at this point, as a sentence.
+    pub(super) fn describe_nodes(&self) -> String {
+        let Some(layout) = self.layout else { return String::new() };
+        let first = layout.first_free();
+        let added: Vec<String> = self.nodes.brokers().iter().filter(|broker| **broker >= first).map(ToString::to_string).collect();
+        let added = if added.is_empty() { String::new() } else { format!(", and with `add-broker` {}", added.join(", ")) };
+        format!("the cluster has {layout}{added}")
     }
 
     /// A topic that exists now. `Some(None)`: it does, but its number of partitions is unknown.
@@ -156,11 +169,6 @@ impl Topics {
     pub(super) fn grow(&mut self, name: &str, partitions: u32) {
         self.existing.insert(name.to_owned(), Some(partitions));
     }
-}
-
-/// Which nodes a cluster has, as a sentence.
-pub(super) fn describe(layout: Layout) -> String {
-    format!("the cluster has {layout}")
 }
 
 fn span_of_names(members: &[String]) -> String {

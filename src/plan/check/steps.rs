@@ -18,6 +18,16 @@ pub(super) fn read(steps: &[Fields<'_>], scene: &mut Scene<'_>) -> Vec<Step> {
     walk(steps, scene, 0)
 }
 
+/// How many brokers steps add.
+pub(super) fn joining(steps: &[Step]) -> u32 {
+    let of = |step: &Step| match &step.action {
+        Action::AddBroker => 1,
+        Action::Repeat { times, steps } => joining(steps).saturating_mul(*times),
+        _ => 0,
+    };
+    steps.iter().map(of).fold(0, u32::saturating_add)
+}
+
 fn walk(steps: &[Fields<'_>], scene: &mut Scene<'_>, depth: usize) -> Vec<Step> {
     let mut timed: Vec<(Duration, &Fields<'_>)> = Vec::new();
     for step in steps {
@@ -61,6 +71,11 @@ fn repeat(arguments: &Fields<'_>, scene: &mut Scene<'_>, depth: usize) -> Option
     let steps = walk(&body, scene, depth);
     if times.is_some_and(|times| times > 1) {
         walk(&body, scene, depth);
+    }
+    // What joins in the rounds that are not walked is there afterwards all the same.
+    let more = u64::from(times?.saturating_sub(2)).saturating_mul(u64::from(joining(&steps)));
+    if more > 0 && scene.layout.is_some() {
+        actions::join(usize::try_from(more).unwrap_or(usize::MAX), arguments.span_of("times"), scene)?;
     }
     Some(Action::Repeat { times: times?, steps })
 }

@@ -41,7 +41,7 @@ pub(super) fn read(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Target> {
 
 fn broker(id: &At<u64>, scene: &Scene<'_>) -> Option<Target> {
     let node = scene.node(id)?;
-    if scene.layout.is_some_and(|layout| !layout.brokers().contains(&node)) {
+    if !scene.is_broker(node) {
         let problem = Problem::error(id.span.clone(), format!("node {node} is a controller only, not a broker"));
         scene.report(problem.hint(format!("if it is meant, write `node = {node}`")));
         return None;

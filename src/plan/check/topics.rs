@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Layout, Replication, TopicSpec};
+use crate::plan::model::{Replication, TopicSpec};
 use crate::plan::problem::Problem;
 use crate::plan::raw::Fields;
 
-use super::scene::{Scene, describe};
+use super::scene::Scene;
 use super::words;
 
 /// Most topics that one plan may make: a slip in `count` must not fill the machine.
@@ -71,12 +71,10 @@ pub(super) fn shape(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<TopicSpec>
 
 fn factor(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Replication> {
     let factor = u16::try_from(fields.integer("replication")?).ok()?;
-    let brokers = scene.layout.map(Layout::brokers);
-    if let (Some(layout), Some(brokers)) = (scene.layout, brokers)
-        && usize::from(factor) > brokers.len()
-    {
-        let message = format!("{factor} replicas do not fit on {}", count(brokers.len(), "broker"));
-        scene.report(Problem::error(fields.span_of("replication"), message).hint(describe(layout)));
+    let brokers = scene.nodes.brokers().len();
+    if scene.layout.is_some() && usize::from(factor) > brokers {
+        let message = format!("{factor} replicas do not fit on {}", count(brokers, "broker"));
+        scene.report(Problem::error(fields.span_of("replication"), message).hint(scene.describe_nodes()));
         return None;
     }
     Some(Replication::Factor(factor))

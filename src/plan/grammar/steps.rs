@@ -14,6 +14,7 @@ const ACTIONS: &[&str] = &[
     "unpause",
     "disconnect",
     "connect",
+    "add-broker",
     "rolling",
     "link",
     "add-partitions",
@@ -50,6 +51,7 @@ pub(in super::super) static STEP: Table = Table {
             "Takes a node off its network: nobody reaches it, and it reaches nobody.",
         ),
         key("connect", Kind::Table(&CONNECT), Optional, "connect = { broker = 2 }", "Brings it back, under the same address."),
+        key("add-broker", Kind::Table(&ADD_BROKER), Optional, "add-broker = {}", "Adds a broker, with the next free id."),
         key(
             "rolling",
             Kind::Table(&ROLLING),
@@ -83,7 +85,7 @@ pub(in super::super) static STEP: Table = Table {
         ),
     ],
     choices: &[OneOf { keys: ACTIONS, required: true }],
-    later: &["recreate-topic", "elect-leaders", "reassign", "config", "add-broker", "limit"],
+    later: &["recreate-topic", "elect-leaders", "reassign", "config", "limit"],
 };
 
 /// `broker`, the usual spelling of a target.
@@ -125,6 +127,7 @@ static PAUSE: Table = arguments("`pause`", "pause", "Freezes a node's processes.
 static UNPAUSE: Table = arguments("`unpause`", "unpause", "Thaws a node's processes.", &[BROKER, NODE], ONE_TARGET);
 static DISCONNECT: Table = arguments("`disconnect`", "disconnect", "Takes a node off its network.", &[BROKER, NODE], ONE_TARGET);
 static CONNECT: Table = arguments("`connect`", "connect", "Brings a node back onto its network.", &[BROKER, NODE], ONE_TARGET);
+static ADD_BROKER: Table = arguments("`add-broker`", "add-broker", "Adds a broker to the cluster.", &[], &[]);
 
 static RESTART: Table = arguments(
     "`restart`",

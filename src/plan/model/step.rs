@@ -65,6 +65,8 @@ pub enum Action {
         /// Whom.
         target: Target,
     },
+    /// Adds a broker to the cluster: the next of [`joiners`](super::ClusterSpec::joiners).
+    AddBroker,
     /// Restarts nodes one after the other.
     Rolling {
         /// Which nodes, in which order; empty means all brokers by id.

@@ -71,7 +71,12 @@ impl<'p> Fields<'p> {
             return Problem::error(span, format!("`{key}` is not available yet in this version"))
                 .hint(format!("available in {name}: {}", list(&self.grammar.names())));
         }
-        Problem::error(span, format!("{name} has no key `{key}`")).label("unknown key").did_you_mean(key, self.grammar.names())
+        let problem = Problem::error(span, format!("{name} has no key `{key}`")).label("unknown key");
+        if self.grammar.keys.is_empty() {
+            problem.hint("it has none at all: write `{}`")
+        } else {
+            problem.did_you_mean(key, self.grammar.names())
+        }
     }
 
     fn report_absent_keys(&self) {

@@ -102,6 +102,7 @@ fn name_of(state: NodeState) -> &'static str {
         NodeState::Paused => "paused",
         NodeState::Exited { .. } => "exited",
         NodeState::Disconnected => "disconnected",
+        NodeState::NotStarted => "not-started",
         NodeState::Absent => "absent",
     }
 }

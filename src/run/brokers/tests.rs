@@ -14,7 +14,15 @@ struct Seen(Vec<Node>, Vec<Option<NodeState>>);
 impl Seen {
     fn new(nodes: impl IntoIterator<Item = (Option<NodeState>, Option<HostPort>)>) -> Self {
         let node = |(id, (state, client_listener))| {
-            (Node { id: BrokerId(id), is_broker: true, is_controller: true, client_listener, controller_listener: None }, state)
+            let node = Node {
+                id: BrokerId(id),
+                is_broker: true,
+                is_controller: true,
+                client_listener,
+                controller_listener: None,
+                joins_later: false,
+            };
+            (node, state)
         };
         let (nodes, states) = (1..).zip(nodes).map(node).unzip();
         Self(nodes, states)

@@ -1,0 +1,59 @@
+//! Steps on real brokers, many in one plan, because a cluster takes ten seconds to start.
+
+use crate::program::{left_of, run_plan};
+use crate::support;
+
+/// What stands before the steps.
+const HEAD: &str = r#"
+name = "every-step"
+about = "Steps one after the other, for tests."
+
+[cluster]
+kafka = "4.3.0"
+brokers = 3
+controllers = 1
+
+[[topic]]
+name = "orders"
+assignment = [[1, 2], [2, 3], [3, 1]]
+
+[[producers]]
+name = "steady"
+count = 2
+topics = ["orders"]
+rate = "20/s"
+
+[phases]
+warmup = "1s"
+steady = "2s"
+recovery = "1s"
+"#;
+
+/// Each action, and what is seen of it from outside.
+const STEPS: [(&str, &str); 5] = [
+    ("add-broker = {}", "seen by broker 1, 2, 3, 5"),
+    ("disconnect = { broker = \"leader-of(orders/0)\" }", "the engine says off its network"),
+    ("wait = { for = \"5s\" }", ""),
+    ("connect = { broker = 1 }", "answers"),
+    ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
+];
+
+#[tokio::test]
+async fn every_step_is_done_and_seen() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("every-step.toml");
+    let steps: String = STEPS.iter().map(|(action, _)| format!("[[step]]\nat = \"0s\"\n{action}\n")).collect();
+    std::fs::write(&plan, format!("{HEAD}\n{steps}")).unwrap();
+    let results = run_plan(&plan, &[]);
+    let rows = results.rows("steps.csv");
+    assert_eq!(rows.len(), STEPS.len(), "{rows:?}");
+    for ((action, seen), row) in STEPS.iter().zip(&rows) {
+        assert_eq!(row["outcome"], "done", "{action}: {row:?}");
+        assert!(row["detail"].contains(seen), "{action}: {row:?}");
+        let [requested, acknowledged, observed] =
+            ["requested_ms", "acknowledged_ms", "observed_ms"].map(|name| row[name].parse::<f64>().unwrap());
+        assert!(requested <= acknowledged && acknowledged <= observed, "{action}: {row:?}");
+    }
+    assert_eq!(left_of(&results.run), [""; 0]);
+}
