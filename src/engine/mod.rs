@@ -13,8 +13,6 @@ pub mod recorder;
 pub mod registry;
 mod schedule;
 
-pub(crate) use recorder::second::{second_end, second_of};
-
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;

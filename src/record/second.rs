@@ -1,8 +1,24 @@
-//! What a group did in one second, and counts of records by what became of them.
+//! Seconds of a run; what a group did in one, and counts of records by what became of them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::clock::Moment;
+
+const SECOND_US: i64 = 1_000_000;
+
+/// Which second a moment lies in, counted from the start of `steady`.
+pub fn second_of(at: Moment, steady: Moment) -> i64 {
+    at.micros_from(steady).div_euclid(SECOND_US)
+}
+
+/// The end of that second.
+pub fn second_end(second: i64, steady: Moment) -> Moment {
+    let from_steady = Duration::from_micros((second + 1).unsigned_abs() * SECOND_US.unsigned_abs());
+    if second < -1 { steady - from_steady } else { steady + from_steady }
+}
 
 /// Records by what became of them. `due` counts what should have been sent by now, sent or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,4 +79,24 @@ pub struct GroupSecond {
     pub histogram_max_us: BTreeMap<String, u64>,
     /// Values above the histograms' bound (they are counted here and recorded as the bound).
     pub out_of_range: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_count_from_steady_and_are_negative_before() {
+        let steady = Moment(10_500_000);
+        for (at, second, end) in [
+            (10_500_000, 0, 11_500_000),
+            (11_499_999, 0, 11_500_000),
+            (10_499_999, -1, 10_500_000),
+            (8_500_000, -2, 9_500_000),
+            (8_499_999, -3, 8_500_000),
+        ] {
+            assert_eq!(second_of(Moment(at), steady), second);
+            assert_eq!(second_end(second, steady), Moment(end));
+        }
+    }
 }

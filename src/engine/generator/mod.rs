@@ -14,9 +14,9 @@ use crate::clock::{Clock, Moment};
 use crate::engine::generator::process::ProcessUsage;
 use crate::engine::recorder::figures::{shard_count, thread_number};
 use crate::engine::recorder::lock;
-use crate::engine::recorder::second::{second_end, second_of};
 use crate::record::fact::{Fact, GeneratorSecond};
 use crate::record::histogram::LatencyHistogram;
+use crate::record::second::{second_end, second_of};
 use crate::record::sink::FactSink;
 
 /// Collects the process's own health.

@@ -14,9 +14,10 @@ use crate::engine::GroupHandle;
 use crate::engine::group::client::MakeClient;
 use crate::engine::group::sender;
 use crate::engine::group::state::{Group, Made};
-use crate::engine::recorder::second::{SecondTeller, second_end, second_of};
+use crate::engine::recorder::second::SecondTeller;
 use crate::engine::recorder::{Blocked, last, mark};
 use crate::kafka::event::{Failure, RecordTag};
+use crate::record::second::{second_end, second_of};
 
 /// How long senders may take to end once their clients are closed.
 const LAST_TURN: Duration = Duration::from_secs(1);

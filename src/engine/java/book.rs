@@ -13,12 +13,13 @@ use crate::engine::java::line::{ErrorLine, GIVEN_UP, Line, MetadataLine, OK, Rec
 use crate::engine::java::program::ProgramError;
 use crate::engine::java::timeline::moment;
 use crate::engine::recorder::client::ClientRecorder;
-use crate::engine::recorder::second::{ClientFigures, SecondTeller, SeenClient, second_end, second_of};
+use crate::engine::recorder::second::{ClientFigures, SecondTeller, SeenClient};
 use crate::engine::recorder::{Blocked, GroupRecorder, SenderProgress, mark};
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, UpdateVersion};
 use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, MetadataOutcome, Outcome, RecordTag};
 use crate::kafka::wire::error::ErrorCode;
 use crate::record::fact::{ClientProcess, Fact};
+use crate::record::second::{second_end, second_of};
 
 /// Keeps a group's figures.
 #[derive(Debug)]

@@ -15,19 +15,6 @@ use crate::kafka::event::BlockedOn;
 use crate::load::arrivals::DueTimes;
 use crate::record::fact::{Fact, GroupSecond, Totals};
 
-const SECOND_US: i64 = 1_000_000;
-
-/// Which second a moment lies in, counted from the start of `steady`.
-pub(crate) fn second_of(at: Moment, steady: Moment) -> i64 {
-    at.micros_from(steady).div_euclid(SECOND_US)
-}
-
-/// The end of that second.
-pub(crate) fn second_end(second: i64, steady: Moment) -> Moment {
-    let from_steady = Duration::from_micros((second + 1).unsigned_abs() * SECOND_US.unsigned_abs());
-    if second < -1 { steady - from_steady } else { steady + from_steady }
-}
-
 /// What a client says of itself at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientFigures {
@@ -169,24 +156,4 @@ fn known<T>(clients: &[SeenClient], of: impl Fn(&ClientFigures) -> Option<T>) ->
 
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_count_from_steady_and_are_negative_before() {
-        let steady = Moment(10_500_000);
-        for (at, second, end) in [
-            (10_500_000, 0, 11_500_000),
-            (11_499_999, 0, 11_500_000),
-            (10_499_999, -1, 10_500_000),
-            (8_500_000, -2, 9_500_000),
-            (8_499_999, -3, 8_500_000),
-        ] {
-            assert_eq!(second_of(Moment(at), steady), second);
-            assert_eq!(second_end(second, steady), Moment(end));
-        }
-    }
 }

@@ -16,11 +16,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, Node, NodeState, NodeUsage};
-use crate::engine::{second_end, second_of};
 use crate::ids::BrokerId;
 use crate::probe::{BrokerProbe, WatchedTopic};
 use crate::record::broker::{BrokerSecond, Usage};
 use crate::record::fact::Fact;
+use crate::record::second::{second_end, second_of};
 use crate::record::sink::FactSink;
 
 pub(super) use scope::watched;
