@@ -363,6 +363,14 @@ pub enum Fact {
         /// The last answer before, with a lower one.
         not_before_us: Option<i64>,
     },
+    /// Records of the controller's log that were told are no part of it any more: a new active controller does not have them. The image
+    /// follows, as it is without them.
+    ControllerTruncated {
+        /// First offset that is gone.
+        end_offset: i64,
+        /// How many records are gone, those of other topics too.
+        records: u64,
+    },
     /// The tail reads from another active controller, or from none.
     ControllerFollowed {
         /// Which; `None`: no controller says that it is the active one.
