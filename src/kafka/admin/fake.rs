@@ -42,6 +42,8 @@ pub(crate) struct FakeState {
     pub(crate) topics: BTreeMap<String, Vec<Vec<i32>>>,
     /// High watermark and log end of partitions, by topic and index.
     pub(crate) ends: BTreeMap<(String, i32), (i64, i64)>,
+    /// Leader epochs of partitions, by topic and index; -1 without.
+    pub(crate) epochs: BTreeMap<(String, i32), i32>,
     /// Replicas that are in no ISR.
     pub(crate) out_of_sync: BTreeSet<i32>,
     /// Eligible leader replicas of partitions, by topic and index.
@@ -242,18 +244,19 @@ fn metadata(id: i32, request: &MetadataRequest, state: &FakeState) -> MetadataRe
         match state.topics.get(name).filter(|_| !state.blind.contains(&id)) {
             None => topic.with_error_code(3),
             Some(partitions) => {
-                topic.with_partitions(partitions.iter().zip(0..).map(|(replicas, index)| partition(index, replicas, state)).collect())
+                topic.with_partitions(partitions.iter().zip(0..).map(|(replicas, index)| partition(name, index, replicas, state)).collect())
             }
         }
     });
     MetadataResponse::default().with_controller_id(BrokerId(id)).with_brokers(brokers.collect()).with_topics(topics.collect())
 }
 
-fn partition(index: i32, replicas: &[i32], state: &FakeState) -> MetadataResponsePartition {
+fn partition(topic: &str, index: i32, replicas: &[i32], state: &FakeState) -> MetadataResponsePartition {
     let in_sync = replicas.iter().filter(|replica| !state.out_of_sync.contains(*replica));
     MetadataResponsePartition::default()
         .with_partition_index(index)
         .with_leader_id(BrokerId(replicas.first().copied().unwrap_or(-1)))
+        .with_leader_epoch(state.epochs.get(&(topic.to_owned(), index)).copied().unwrap_or(-1))
         .with_replica_nodes(replicas.iter().copied().map(BrokerId).collect())
         .with_isr_nodes(in_sync.copied().map(BrokerId).collect())
 }
