@@ -15,18 +15,20 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
 use super::intake::{Intake, Taken};
+use super::layers::NudgingSteps;
 use super::load::{GroupWithEngine, Load};
 use super::phases::Phases;
 use super::requests::REQUESTS;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
-use super::{RunError, brokers, requests, started, topics};
+use super::{RunError, brokers, layers, requests, scope, started, topics};
 use crate::analyze::expectation_fact;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, SavedLog, UpOptions};
 use crate::engine::generator::Generator;
 use crate::engine::{EngineContext, Stage};
 use crate::fault::{Guards, StepRunner};
+use crate::ids::TopicName;
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;
 use crate::probe::WatchedTopic;
@@ -79,9 +81,10 @@ pub struct Ended {
 /// The environment or the plan does not allow it, or results could not be written. What was measured until then is in the folder.
 pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop) -> Result<Ended, RunError> {
     let (groups, mut warnings) = started::groups(&request.plan)?;
-    let (watched, left_out) = brokers::watched(&request.plan);
+    let (watched, unwatched) = scope::watched(&request.plan);
+    let (followed, unfollowed) = scope::followed(&request.plan);
     warnings.splice(0..0, request.warnings.iter().cloned());
-    warnings.extend(left_out);
+    warnings.extend(unwatched.into_iter().chain(unfollowed));
     for warning in &warnings {
         screen.note(Tone::Warning, warning);
     }
@@ -90,7 +93,7 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
         None => RunFolder::create("results".as_ref(), clock.wall_time_of(clock.now()), &request.plan.name)?,
     };
     stop.catch_panics();
-    let run = Run { request, screen, clock, stop, groups, warnings, watched, folder, id: RunId::fresh(clock) };
+    let run = Run { request, screen, clock, stop, groups, warnings, watched, followed, folder, id: RunId::fresh(clock) };
     tracing::info!(run = %run.id, folder = %run.folder.path().display(), "the run begins");
     let outcome = run.carry_out().await;
     if outcome.is_err() {
@@ -110,6 +113,8 @@ struct Run<'a> {
     warnings: Vec<String>,
     /// What brokers are asked about once a second.
     watched: Vec<WatchedTopic>,
+    /// What is followed through controller and brokers.
+    followed: Vec<TopicName>,
     folder: RunFolder,
     id: RunId,
 }
@@ -243,13 +248,14 @@ impl Run<'_> {
         };
         let guards = Arc::new(Guards::default());
         let step_facts = Arc::new(StepFacts::new(facts.clone()));
+        let prober = layers::look(cluster.nodes(), self.followed.clone(), self.clock, facts.clone())?;
         let steps_at = phases.steps_at();
         let runner = StepRunner::new(
             Arc::<DockerCluster>::clone(cluster),
             self.clock.clone(),
             plan.seed,
             Arc::clone(&guards),
-            Arc::<StepFacts>::clone(&step_facts),
+            Arc::new(NudgingSteps::new(Arc::clone(&step_facts), &prober)),
         );
         let steps = async {
             // What failed is in the facts, and with them in the verdict.
@@ -264,6 +270,7 @@ impl Run<'_> {
         looking.abort();
         // Waited for, so that no fact of it comes after the last one.
         let _ = looking.await;
+        prober.finish().await;
         step_facts.cancel_open(self.clock.now());
         for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());

@@ -4,6 +4,7 @@
 //! cli -> conductor -> load (phases, groups) -> engines
 //!            |   \-> steps -> fault
 //!            |-> topics, started, machine              before the load
+//!            |-> layers -> probe (a thread)            what controller and brokers believe
 //!            |-> brokers -> cluster, probe             once a second
 //!            \-> intake (a thread): files, analysis, screen (narrate)
 //! ```
@@ -14,11 +15,13 @@ mod brokers;
 mod conductor;
 mod error;
 mod intake;
+mod layers;
 mod load;
 mod machine;
 mod narrate;
 mod phases;
 mod requests;
+mod scope;
 mod started;
 mod steps;
 mod stop;

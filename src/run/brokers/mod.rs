@@ -3,7 +3,6 @@
 //! Not here: how a broker is asked (`probe`), how use is read (`cluster`), the table (`record`). All nodes are asked at once, and within a
 //! bound: what is not known by then stays unknown, and nobody else waits for it.
 
-mod scope;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +21,6 @@ use crate::record::broker::{BrokerSecond, Usage};
 use crate::record::fact::Fact;
 use crate::record::second::{second_end, second_of};
 use crate::record::sink::FactSink;
-
-pub(super) use scope::watched;
 
 /// Longest time that looking at all nodes may take.
 const WITHIN: Duration = Duration::from_millis(700);

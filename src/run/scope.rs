@@ -10,9 +10,12 @@ use crate::probe::WatchedTopic;
 const WATCHED_MAX: u32 = 1_000;
 /// Partitions whose offsets are asked for.
 const PROBED_MAX: u32 = 64;
+/// Partitions that are followed through controller and brokers: while something changes, each broker lists all of them up to 100 times a
+/// second.
+const FOLLOWED_MAX: u32 = 2_000;
 
 /// The plan's topics in its order, those that steps make last, within the bounds; and what the bounds leave out, in words.
-pub(in crate::run) fn watched(plan: &Plan) -> (Vec<WatchedTopic>, Option<String>) {
+pub(super) fn watched(plan: &Plan) -> (Vec<WatchedTopic>, Option<String>) {
     let sizes = sizes(plan);
     let (mut watched, mut watched_partitions, mut probed_partitions) = (Vec::new(), 0_u32, 0);
     for (name, partitions) in &sizes {
@@ -35,6 +38,25 @@ pub(in crate::run) fn watched(plan: &Plan) -> (Vec<WatchedTopic>, Option<String>
     (watched, (!is_all).then_some(warning))
 }
 
+/// The topics that are followed through all layers, in the same order, within a bound of their own; and what it leaves out, in words.
+pub(super) fn followed(plan: &Plan) -> (Vec<TopicName>, Option<String>) {
+    let sizes = sizes(plan);
+    let (mut followed, mut left) = (Vec::new(), FOLLOWED_MAX);
+    for (name, partitions) in &sizes {
+        if *partitions <= left {
+            left -= partitions;
+            followed.push(name.clone());
+        }
+    }
+    let left_out: Vec<&(TopicName, u32)> = sizes.iter().filter(|(name, _)| !followed.contains(name)).collect();
+    let warning = left_out.first().map(|(first, _)| {
+        let partitions: u64 = left_out.iter().map(|(_, partitions)| u64::from(*partitions)).sum();
+        let count = left_out.len();
+        format!("layers: {count} of {} topics, with {partitions} partitions, are not followed: {first} is the first of them", sizes.len())
+    });
+    (followed, warning)
+}
+
 /// Every topic that the plan names, with its greatest count of partitions.
 fn sizes(plan: &Plan) -> Vec<(TopicName, u32)> {
     let mut sizes = Sizes::default();
@@ -42,6 +64,12 @@ fn sizes(plan: &Plan) -> Vec<(TopicName, u32)> {
         sizes.add(&topic.name, topic.partitions);
     }
     sizes.add_steps(&plan.steps);
+    for topic in plan.producers.iter().flat_map(|group| &group.topics) {
+        // Nobody makes it, unless a broker does so because it is asked for.
+        if !sizes.index.contains_key(topic) {
+            sizes.add(topic, 1);
+        }
+    }
     sizes.topics
 }
 
@@ -77,16 +105,19 @@ mod tests {
     use super::*;
     use crate::plan;
 
-    fn scope(topics: &[(&str, u32)], steps: &str) -> (Vec<(String, u32)>, Option<String>) {
+    fn plan_of(topics: &[(&str, u32)], steps: &str, group: &str) -> Plan {
         let topics: String = topics
             .iter()
             .map(|(name, partitions)| format!("[[topic]]\nname = \"{name}\"\npartitions = {partitions}\nreplication = 1\n"))
             .collect();
         let text = format!(
-            "name = \"p\"\nabout = \"x\"\n[cluster]\nnodes = 1\n{topics}[[producers]]\nname = \"g\"\ntopics = [\"a\"]\nrate = \"1/s\"\n{steps}"
+            "name = \"p\"\nabout = \"x\"\n[cluster]\nnodes = 1\n{topics}[[producers]]\nname = \"g\"\n{group}\nrate = \"1/s\"\n{steps}"
         );
-        let plan = plan::parse("p.toml", &text).unwrap().plan;
-        let (watched, warning) = watched(&plan);
+        plan::parse("p.toml", &text).unwrap().plan
+    }
+
+    fn scope(topics: &[(&str, u32)], steps: &str) -> (Vec<(String, u32)>, Option<String>) {
+        let (watched, warning) = watched(&plan_of(topics, steps, "topics = [\"a\"]"));
         (watched.into_iter().map(|topic| (topic.name.to_string(), topic.probed)).collect(), warning)
     }
 
@@ -94,6 +125,38 @@ mod tests {
     fn a_topic_counts_with_all_partitions_that_it_will_have() {
         let grow = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"a\", to = 12 }\n";
         assert_eq!(scope(&[("a", 6), ("b", 1)], grow), (vec![("a".to_owned(), 12), ("b".to_owned(), 1)], None));
+    }
+
+    fn followed_of(topics: &[(&str, u32)], group: &str) -> (Vec<String>, Option<String>) {
+        let (followed, warning) = followed(&plan_of(topics, "", group));
+        (followed.iter().map(ToString::to_string).collect(), warning)
+    }
+
+    /// Topics with their partitions, topics of the group; which are followed, and the warning.
+    type Row<'a> = (&'a [(&'a str, u32)], &'a str, &'a [&'a str], Option<&'a str>);
+
+    #[test]
+    fn topics_that_fit_are_followed_and_the_rest_is_told() {
+        let rows: [Row<'_>; 4] = [
+            (&[("a", 6), ("b", 1)], "topics = [\"a\"]", &["a", "b"], None),
+            (&[("a", 6)], "topics = [\"typo\"]\nmissing = [\"typo\"]", &["a", "typo"], None),
+            (
+                &[("a", 1_999), ("b", 2), ("c", 1), ("d", 4)],
+                "topics = [\"a\"]",
+                &["a", "c"],
+                Some("layers: 2 of 4 topics, with 6 partitions, are not followed: b is the first of them"),
+            ),
+            (
+                &[("a", 10_000)],
+                "topics = [\"a\"]",
+                &[],
+                Some("layers: 1 of 1 topics, with 10000 partitions, are not followed: a is the first of them"),
+            ),
+        ];
+        for (topics, group, expected, warning) in rows {
+            let (names, told) = followed_of(topics, group);
+            assert_eq!((names.iter().map(String::as_str).collect::<Vec<_>>(), told.as_deref()), (expected.to_vec(), warning));
+        }
     }
 
     #[test]

@@ -1,0 +1,49 @@
+//! The probes of a run: which nodes they look at, and how steps tell them that something is about to change.
+
+use std::sync::Arc;
+
+use super::RunError;
+use super::steps::StepFacts;
+use crate::clock::Clock;
+use crate::cluster::Node;
+use crate::fault::{StepEvent, StepSink};
+use crate::ids::{HostPort, TopicName};
+use crate::probe::{ProbeConfig, ProbedNode, Prober, StepNudge};
+use crate::record::sink::FactSink;
+
+/// Starts to look at all layers of a cluster.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn look(nodes: &[Node], topics: Vec<TopicName>, clock: &Clock, facts: FactSink) -> Result<Prober, RunError> {
+    let probed = |node: &Node| ProbedNode {
+        id: node.id,
+        client_listener: node.client_listener.clone(),
+        controller_listener: node.controller_listener.map(|address| HostPort::new(&address.ip().to_string(), address.port())),
+    };
+    let config = ProbeConfig { nodes: nodes.iter().map(probed).collect(), topics, facts };
+    Prober::start(config, clock).map_err(RunError::Thread)
+}
+
+/// Makes the probes look closely from each step's request on, and passes all that is told on to the facts.
+#[derive(Debug)]
+pub(super) struct NudgingSteps {
+    facts: Arc<StepFacts>,
+    nudge: StepNudge,
+}
+
+impl NudgingSteps {
+    /// Tells `facts`, and `prober` first.
+    pub(super) fn new(facts: Arc<StepFacts>, prober: &Prober) -> Self {
+        Self { facts, nudge: prober.nudge() }
+    }
+}
+
+impl StepSink for NudgingSteps {
+    fn on_step(&self, event: StepEvent) {
+        if matches!(&event, StepEvent::Requested { .. }) {
+            self.nudge.step_fired();
+        }
+        self.facts.on_step(event);
+    }
+}
