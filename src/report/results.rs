@@ -212,7 +212,7 @@ mod tests {
             ("/layers/0/waterfall/stages/0/layer", serde_json::json!("detected")),
             ("/layers/0/waterfall/stages/2/not_before_ms", serde_json::json!(19_002)),
             (
-                "/layers/0/waterfall/segments/6",
+                "/layers/0/waterfall/segments/5",
                 serde_json::json!({"layer": "route", "node": 3, "group": "steady", "since_ms": 19_040, "for_ms": 5}),
             ),
             ("/probes/requests/Metadata", serde_json::json!(10)),

@@ -119,6 +119,13 @@ impl Caches {
         Some(last.error.is_none())
     }
 
+    /// The first error with which the new leader of a change refused, before it served.
+    pub(crate) fn refusal(&self, change: &Change) -> Option<i16> {
+        let served = self.served.get(&change.part)?;
+        let mut asked = served.iter().filter(|served| Some(served.node) == change.after.leader && served.epoch >= change.after.epoch);
+        asked.next()?.error
+    }
+
     /// Why a broker did not answer any more by the end, and since when.
     pub(crate) fn silent(&self, broker: BrokerId) -> Option<(i64, &str)> {
         let (time_us, why) = self.silence.get(&broker)?.last()?;

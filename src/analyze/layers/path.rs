@@ -121,7 +121,7 @@ impl<'a> Walk<'_, 'a> {
 
     /// Up to the record.
     fn until_made(&mut self, change: &'a Change) {
-        let causes = self.step.causes(self.layers, change.offset);
+        let causes = self.step.causes(self.layers, change.offset, change.made);
         for cause in &causes {
             self.advance_detection(cause.node, Why::Noticed(cause), cause.made.earliest_us());
         }

@@ -75,7 +75,7 @@ fn stage(layer: Layer, node: Option<BrokerId>, what: String) -> Stage {
 /// The stages of a partition's change.
 pub(crate) fn of_change(layers: &Layers, step: &Step<'_>, change: &Change) -> Stages {
     let mut stages = Stages::default();
-    let cause = causes(&mut stages, layers, step, change.offset);
+    let cause = causes(&mut stages, layers, step, change.offset, change.made);
     let what = words::state(layers, change);
     let record = stages.put(Some(stage(Layer::Detected, None, what)), Some(change.made), cause.as_slice());
     let (committed, fetched) = log_stages(&mut stages, layers, change.offset, change.made, record);
@@ -108,7 +108,7 @@ pub(crate) fn of_change(layers: &Layers, step: &Step<'_>, change: &Change) -> St
 pub(crate) fn of_events(layers: &Layers, step: &Step<'_>) -> Option<(i64, Stages)> {
     let last = step.events.last()?;
     let mut stages = Stages::default();
-    let mut record = causes(&mut stages, layers, step, last.offset);
+    let mut record = causes(&mut stages, layers, step, last.offset, last.made);
     if last.node.is_none() {
         record = Some(stages.put(Some(stage(Layer::Detected, None, words::noticed(last))), Some(last.made), record.as_slice()));
     }
@@ -118,9 +118,9 @@ pub(crate) fn of_events(layers: &Layers, step: &Step<'_>) -> Option<(i64, Stages
 }
 
 /// What the controller noticed, one after the other; a broker that has registered has to catch up before it is unfenced.
-fn causes(stages: &mut Stages, layers: &Layers, step: &Step<'_>, offset: i64) -> Option<usize> {
+fn causes(stages: &mut Stages, layers: &Layers, step: &Step<'_>, offset: i64, made: Sight) -> Option<usize> {
     let mut last: Option<usize> = None;
-    for event in step.causes(layers, offset) {
+    for event in step.causes(layers, offset, made) {
         last = Some(stages.put(Some(stage(Layer::Detected, event.node, words::noticed(event))), Some(event.made), last.as_slice()));
         if let Some((node, sight)) = caught_up(layers, event) {
             let what = "caught up to its registration".to_owned();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::index::{Part, Who};
 use super::log::{Change, Event, Kind, Noticed};
+use super::order::Sight;
 use super::{Layers, Scene};
 use crate::analyze::window::StepWindow;
 use crate::ids::{PartitionIndex, TopicName};
@@ -106,9 +107,14 @@ impl<'a> Step<'a> {
         last(3).or_else(|| last(1)).or_else(|| last(2))
     }
 
-    /// What the controller noticed before a record, as far as it is about the step's own nodes or about controllers, if any is.
-    pub(crate) fn causes(&self, layers: &'a Layers, offset: i64) -> Vec<&'a Event> {
-        let before = |event: &&Event| event.offset <= offset && event.node.is_some() && event.made.earliest_us() >= self.began_us;
+    /// What the controller noticed before a record, as far as it is about the step's own nodes or about controllers, if any is. What it noticed
+    /// stands behind what follows from it in the log, in the same batch: a broker is fenced after its leaderships are moved.
+    pub(crate) fn causes(&self, layers: &'a Layers, offset: i64, made: Sight) -> Vec<&'a Event> {
+        let is_of_batch = |event: &Event| made.not_before_us.is_some() && event.made.not_before_us == made.not_before_us;
+        let before = |event: &&Event| {
+            let is_before = event.offset <= offset || is_of_batch(event);
+            is_before && event.node.is_some() && event.made.earliest_us() >= self.began_us
+        };
         let mut causes: Vec<&Event> = layers.log.events().iter().filter(before).collect();
         let is_own = |event: &&Event| event.node.is_some_and(|node| self.record.nodes.contains(&node));
         if causes.iter().any(is_own) {

@@ -57,7 +57,7 @@ fn a_waterfall_begins_at_the_fault_and_no_stage_precedes_what_it_depends_on() {
         })
         .collect();
     let expected = [
-        ("detected", "2", 18_995, 19_000, "fenced"),
+        ("detected", "2", 18_996, 19_001, "fenced"),
         ("detected", "", 18_996, 19_001, "leader 3, epoch 5"),
         ("committed", "", 19_002, 19_012, "offset 502"),
         ("fetched", "1", 19_004, 19_014, "offset 502"),
@@ -83,9 +83,9 @@ fn a_waterfall_begins_at_the_fault_and_no_stage_precedes_what_it_depends_on() {
         (1, [("no_leader".to_owned(), 1)].into(), [(1, 1)].into())
     );
     let charged: Vec<_> = waterfall.segments.iter().map(|segment| (segment.layer.name(), segment.for_ms)).collect();
-    let expected = [("detected", 8_975), ("detected", 1), ("committed", 16), ("fetched", 2), ("broker_cache", 6), ("client_cache", 20)];
-    assert_eq!(charged[..6], expected);
-    assert_eq!(charged[6..], [("route", 5), ("delivery", 255)]);
+    let expected = [("detected", 8_976), ("committed", 16), ("fetched", 2), ("broker_cache", 6), ("client_cache", 20)];
+    assert_eq!(charged[..5], expected);
+    assert_eq!(charged[5..], [("route", 5), ("delivery", 255)]);
 }
 
 #[test]
@@ -225,6 +225,22 @@ fn a_leader_that_refuses_is_stuck_in_serving() {
     let held = held(&stream.serves(3, MOVED, Some(56), 10_050).end(40_000), 1);
     let words = "leader 3 of orders/0 refuses: error 56 since 10.0 s";
     assert_eq!(answer(&held), (Layer::Servable, Some(3), None, true, words));
+}
+
+#[test]
+fn a_leader_that_refuses_for_a_while_is_named_with_its_error() {
+    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
+    let mut stream = followed_by(stream, &[1, 2, 3], 10_030);
+    stream.facts.retain(|stamped| !matches!(stamped.fact, Fact::Servable { .. }));
+    let stream = stream
+        .serves(3, MOVED, Some(78), 10_050)
+        .asked(STEADY, answered(1, "produce_error", 4), 10_200)
+        .learned(STEADY, MOVED, 1, 4, 10_200)
+        .routed(STEADY, 3, 10_210)
+        .serves(3, MOVED, None, 13_000)
+        .gap(STEADY, 10_030, Some(13_020));
+    let words = "orders/0: 2.8 of 3.0 s until leader 3 served (it refused with error 78)";
+    assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::Servable, Some(3), None, false, words));
 }
 
 /// `orders` grows to four partitions, and all brokers know.

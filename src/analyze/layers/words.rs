@@ -116,7 +116,11 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         (Layer::Committed, _) => "until a majority of the controllers had the record".to_owned(),
         (Layer::Fetched, _) => format!("until broker {node} had fetched the record"),
         (Layer::BrokerCache, _) => format!("until the answers of broker {node} showed it"),
-        (Layer::Servable, _) => format!("until leader {node} served"),
+        (Layer::Servable, _) => {
+            let code = path.change.and_then(|change| layers.caches.refusal(change));
+            let code = code.map_or_else(String::new, |code| format!(" (it refused with error {code})"));
+            format!("until leader {node} served{code}")
+        }
         (Layer::ClientCache, _) => {
             let by = path.learned.as_ref().map_or_else(String::new, |how| format!(" (by {})", reason(layers, how)));
             format!("until `{group}` asked again{by}")
