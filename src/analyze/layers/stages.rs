@@ -189,10 +189,10 @@ fn client_stages(
         }
     }
     let mut firsts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (group, (learned, never)) in groups {
-        let first = first_told(stages, &learned, caches, committed);
-        let mut cache = Stage { group: Some(group), never, ..stage(Layer::ClientCache, None, "its cache".to_owned()) };
-        for (_, how) in &learned {
+    for (group, (learned, never)) in &groups {
+        let first = first_told(stages, learned, caches, committed);
+        let mut cache = Stage { group: Some(*group), never: *never, ..stage(Layer::ClientCache, None, "its cache".to_owned()) };
+        for (_, how) in learned {
             cache.times_us.push(how.time_us);
             *cache.by_reason.entry(words::reason(layers, how)).or_default() += 1;
             if let Some(node) = how.node {
@@ -201,16 +201,16 @@ fn client_stages(
         }
         let last = cache.times_us.iter().max().copied().map(Sight::exact);
         stages.put(Some(cache), last, &first);
-        if let Some(leader) = change.after.leader {
-            let routed = |(who, how): &(Who, Learned)| layers.clients.routed(change.part, *who, leader, how.time_us);
-            let times_us: Vec<i64> = learned.iter().filter_map(routed).collect();
-            let last = times_us.iter().max().copied().map(Sight::exact);
-            if last.is_some() {
-                let route = Stage { group: Some(group), times_us, ..stage(Layer::Route, Some(leader), "requests go there".to_owned()) };
-                stages.put(Some(route), last, &first);
-            }
+        firsts.insert(*group, first);
+    }
+    for (group, (learned, _)) in &groups {
+        let Some(leader) = change.after.leader else { continue };
+        let routed = |(who, how): &(Who, Learned)| layers.clients.routed(change.part, *who, leader, how.time_us);
+        let times_us: Vec<i64> = learned.iter().filter_map(routed).collect();
+        if let Some(last) = times_us.iter().max().copied() {
+            let route = Stage { group: Some(*group), times_us, ..stage(Layer::Route, Some(leader), "requests go there".to_owned()) };
+            stages.put(Some(route), Some(Sight::exact(last)), &firsts[group]);
         }
-        firsts.insert(group, first);
     }
     firsts
 }
