@@ -82,6 +82,8 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let expected = if kill["was_controller"] == "true" { 4_000..18_000 } else { 6_500..14_000 };
     assert!(expected.contains(&longest), "every partition stalls until the session of the killed node is over: {longest} ms");
 
+    assert_layers(&results, &kill["step"]);
+
     // Counts of seconds, groups and producers are the same counts.
     let seconds = results.rows("seconds.csv");
     let sum = |column: &str| seconds.iter().map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>();
@@ -94,6 +96,28 @@ async fn a_kill_is_measured_and_every_count_agrees() {
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
     assert_eq!(left_of(&results.run), [""; 0]);
+}
+
+/// The session of the killed node is what held the kill up, every layer was seen, and none before what it depends on.
+fn assert_layers(results: &Results, kill: &str) {
+    let layers = results.run["layers"].as_array().unwrap();
+    let kill = layers.iter().find(|layers| layers["step"].to_string() == kill).unwrap_or_else(|| panic!("{layers:?}"));
+    assert_eq!((kill["held"]["layer"].as_str(), kill["held"]["is_stuck"].as_bool()), (Some("detected"), Some(false)), "{kill}");
+    let stages = kill["waterfall"]["stages"].as_array().unwrap();
+    // A chain of the graph: the record, its commit, the new leader's readiness, the last of the first acks.
+    let mut last_ms = kill["began_ms"].as_i64().unwrap();
+    for layer in ["detected", "committed", "servable", "delivery"] {
+        let of_layer = stages.iter().filter(|stage| stage["layer"] == layer).filter_map(|stage| stage["time_ms"].as_i64());
+        // A partition whose leader lives on has no new leader that would have to serve.
+        let Some(time_ms) = of_layer.max() else { continue };
+        assert!(time_ms >= last_ms, "{layer} at {time_ms} ms, what it depends on at {last_ms} ms: {stages:?}");
+        last_ms = time_ms;
+    }
+    let rows = results.rows("layers.csv");
+    let seen: BTreeSet<&str> = rows.iter().map(|row| row["layer"].as_str()).collect();
+    let all = ["broker_cache", "client_cache", "committed", "delivery", "detected", "fetched", "route", "servable"];
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), all);
+    assert!(results.stdout.contains("held up in detected"), "{}", results.stdout);
 }
 
 /// Nodes that were seen down, without figures; those that were up have some.

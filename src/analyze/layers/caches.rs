@@ -77,9 +77,10 @@ impl Caches {
         }
     }
 
-    /// Brokers that were ever asked.
-    pub(crate) fn brokers(&self) -> impl Iterator<Item = BrokerId> {
-        self.silence.keys().copied()
+    /// Brokers that were asked by that time: one that joins the cluster later has nothing to show yet.
+    pub(crate) fn brokers(&self, time_us: i64) -> impl Iterator<Item = BrokerId> {
+        let known = self.silence.iter().filter(move |(_, silence)| silence.first().is_some_and(|(first_us, _)| *first_us <= time_us));
+        known.map(|(broker, _)| *broker)
     }
 
     /// Whether a broker's answers on this partition are watched.
@@ -225,6 +226,6 @@ mod tests {
         let (caches, _) = folded(&silent(moved()));
         assert_eq!(caches.silent(BrokerId(2)), Some((9_100_000, "timed out")));
         let (caches, _) = folded(&silent(moved()).shows_partition(2, Partition(0, 3, 5, &[1, 3]), 9_900));
-        assert_eq!((caches.silent(BrokerId(2)), caches.brokers().count()), (None, 2));
+        assert_eq!((caches.silent(BrokerId(2)), caches.brokers(i64::MAX).count()), (None, 2));
     }
 }

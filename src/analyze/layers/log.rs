@@ -112,6 +112,12 @@ impl ControllerLog {
         self.last_offset = self.last_offset.max(image.offset);
     }
 
+    /// Records from this offset on are no part of the log any more.
+    pub(crate) fn truncated(&mut self, end_offset: i64) {
+        self.cut_off(end_offset);
+        self.last_offset = self.last_offset.min(end_offset - 1);
+    }
+
     /// A record.
     pub(crate) fn record(&mut self, time_us: i64, record: &ControllerRecord, index: &mut Index) {
         self.is_seen = true;
@@ -233,6 +239,7 @@ mod tests {
             match &stamped.fact {
                 Fact::ControllerImage(image) => log.image(stamped.time_us, image, &mut index),
                 Fact::ControllerRecord(record) => log.record(stamped.time_us, record, &mut index),
+                Fact::ControllerTruncated { end_offset, .. } => log.truncated(*end_offset),
                 _ => {}
             }
         }
@@ -298,6 +305,21 @@ mod tests {
         let (log, _) = log(&stream);
         assert_eq!((kinds(&log), log.events().len()), (vec![(501, Kind::Led)], 0));
         assert_eq!(log.state_at(0, 9_000_000).and_then(|state| state.leader), Some(BrokerId(1)));
+    }
+
+    #[test]
+    fn what_the_tail_loses_again_never_was_and_the_image_brings_nothing_new() {
+        let before = [Partition(0, 2, 4, &[1, 2, 3])];
+        let stream = Sample::new(&[])
+            .image(&before, -1_000)
+            .record(501, fenced(2), 1_000)
+            .record(502, Partition(0, 3, 5, &[1, 3]).changed(), 1_001)
+            .at(3_000, Fact::ControllerTruncated { end_offset: 502, records: 1 })
+            .image(&before, 3_001)
+            .record(502, Partition(0, 1, 5, &[1, 3]).changed(), 3_100);
+        let (log, _) = log(&stream);
+        assert_eq!((kinds(&log), log.events().len()), (vec![(502, Kind::Led)], 1));
+        assert_eq!(log.changes()[0].after.leader, Some(BrokerId(1)));
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Layers {
                 }
                 self.log.record(stamped.time_us, record, &mut self.index);
             }
+            Fact::ControllerTruncated { end_offset, .. } => self.log.truncated(*end_offset),
             Fact::ControllerCommitted { .. } | Fact::ControllerFollowed { .. } | Fact::NodeFetched { .. } => self.quorum.fold(stamped),
             Fact::BrokerShows { .. } | Fact::Servable { .. } => self.caches.fold(stamped, &mut self.index),
             Fact::Broker(seen) => {

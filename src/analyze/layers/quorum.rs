@@ -44,9 +44,10 @@ impl Quorum {
         first_past(self.fetched.get(&node)?, offset, made_us)
     }
 
-    /// Nodes that fetch the log.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = BrokerId> {
-        self.fetched.keys().copied()
+    /// Nodes that were known to fetch the log at that time: one that joins the cluster later has nothing to follow yet.
+    pub(crate) fn nodes(&self, time_us: i64) -> impl Iterator<Item = BrokerId> {
+        let known = self.fetched.iter().filter(move |(_, marks)| marks.first().is_some_and(|(_, sight)| sight.time_us <= time_us));
+        known.map(|(node, _)| *node)
     }
 
     /// Whether anybody ever told how far this node is.
@@ -105,6 +106,7 @@ mod tests {
         assert_eq!(at(quorum.committed(513, 0)), None);
         assert_eq!(at(quorum.fetched(BrokerId(2), 512, 0)), Some((1_190, 1_200)));
         assert_eq!((at(quorum.fetched(BrokerId(3), 500, 0)), quorum.knows(BrokerId(2)), quorum.knows(BrokerId(3))), (None, true, false));
+        assert_eq!((quorum.nodes(1_009_999).count(), quorum.nodes(1_010_000).count()), (0, 1));
         // A mark from before the record is of a log that was cut since.
         assert_eq!(at(quorum.committed(510, 1_001_000)), Some((1_020, 1_030)));
     }

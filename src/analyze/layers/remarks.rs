@@ -34,7 +34,7 @@ type Showing = (Option<i64>, BrokerId);
 /// When each broker did. Brokers that were down, or had only come up, are left out.
 fn shown_at(layers: &Layers, step: &Step<'_>, change: &Change) -> Vec<Showing> {
     let made_us = change.made.earliest_us();
-    let watched = layers.caches.brokers().filter(|broker| layers.caches.knows(*broker, change.part));
+    let watched = layers.caches.brokers(made_us).filter(|broker| layers.caches.knows(*broker, change.part));
     let shown = watched.map(|broker| (layers.caches.shows(broker, change).map(|sight| sight.time_us), broker));
     let counts = |(time_us, broker): &Showing| {
         layers.nodes.is_settled(*broker, made_us) && !layers.nodes.was_down(*broker, made_us, time_us.unwrap_or(step.end_us))
@@ -121,7 +121,7 @@ fn skipped(layers: &Layers, step: &Step<'_>) -> Option<String> {
     let mut count = 0;
     let mut example = None;
     for part in leaders(layers, step).into_keys() {
-        for broker in layers.caches.brokers() {
+        for broker in layers.caches.brokers(step.began_us) {
             for pair in layers.caches.of(broker, part).windows(2) {
                 let (from_us, time_us) = (pair[0].sight.time_us, pair[1].sight.time_us);
                 let (Some(before), Some(after)) = (pair[0].epoch, pair[1].epoch) else { continue };

@@ -147,7 +147,7 @@ fn log_stages(stages: &mut Stages, layers: &Layers, offset: i64, made: Sight, re
         let stage = Stage { is_down, ..stage(Layer::Fetched, Some(node), what()) };
         (node, stages.put(Some(stage), layers.quorum.fetched(node, offset, made_us), &[record]))
     };
-    (committed, layers.quorum.nodes().map(&mut of_node).collect())
+    (committed, layers.quorum.nodes(made_us).map(&mut of_node).collect())
 }
 
 /// Each broker's own answers.
@@ -165,7 +165,7 @@ fn caches(
         let stage = Stage { is_down, ..stage(Layer::BrokerCache, Some(broker), "its own answer".to_owned()) };
         (broker, stages.put(Some(stage), layers.caches.shows(broker, change), &after))
     };
-    layers.caches.brokers().filter(watched).map(&mut of_broker).collect()
+    layers.caches.brokers(change.made.earliest_us()).filter(watched).map(&mut of_broker).collect()
 }
 
 /// Each group's caches and routes; the positions of its first producer that knew, by group.

@@ -156,6 +156,11 @@ pub(super) fn rows_of<'a>(stamped: &'a Stamped, mut take: impl FnMut(&Row<'a>)) 
             what: "committed up to here".to_owned(),
             ..Row::new(time_us, Layer::Committed, Source::ControllerLog)
         }),
+        Fact::ControllerTruncated { end_offset, records } => take(&Row {
+            offset: Some(*end_offset),
+            what: format!("gone from here on: {records} records that were not committed"),
+            ..Row::new(time_us, Layer::Detected, Source::ControllerLog)
+        }),
         Fact::ControllerFollowed { node, epoch, detail } => {
             let found = node.map_or_else(|| "no active controller".to_owned(), |node| format!("active controller {node}"));
             let epoch = epoch.map_or_else(String::new, |epoch| format!(" in epoch {}", epoch.0));

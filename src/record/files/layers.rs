@@ -95,7 +95,7 @@ mod tests {
         let topic = crate::ids::TopicName::from("orders");
         let removed = ControllerChange::TopicRemoved { topic: topic.clone(), topic_id: topic_id() };
         let unknown = BrokerShows::Topic { topic, topic_id: None, partition_count: 0, error: Some(3) };
-        let rows: [(Sample, &str); 15] = [
+        let rows: [(Sample, &str); 16] = [
             (empty().record(511, fenced(2), 9_000), ",9000,,8995,detected,controller_log,2,,,,,,,511,,,,,,\"fenced, broker epoch 5\""),
             (
                 empty().record(512, moved.changed(), 9_001),
@@ -112,6 +112,10 @@ mod tests {
             (empty().record(515, removed, 9_001), ",9001,,8996,detected,controller_log,,,,orders,ID,,,515,,,,,,topic removed"),
             (empty().committed(512, 9_012), ",9012,9002,,committed,controller_log,,,,,,,,512,,,,,,committed up to here"),
             (empty().followed(None, 9_013), ",9013,,,committed,controller_log,,,,,,,,,,,,,,no active controller: nobody answers"),
+            (
+                empty().at(9_013, Fact::ControllerTruncated { end_offset: 510, records: 3 }),
+                ",9013,,,detected,controller_log,,,,,,,,510,,,,,,gone from here on: 3 records that were not committed",
+            ),
             (empty().fetched(3, 512, 9_014), ",9014,9004,,fetched,describe_quorum,3,,,,,,,512,,,,,,voter has up to here"),
             (empty().shows_partition(1, moved, 9_020), ",9020,9010,,broker_cache,metadata,1,,,orders,ID,3,,,3,5,,1 3,,partition"),
             (empty().shows(1, unknown, 9_020), ",9020,9010,,broker_cache,metadata,1,,,orders,,,0,,,,,,,topic: error 3"),
