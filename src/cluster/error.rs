@@ -107,6 +107,12 @@ pub enum ClusterError {
         /// What the engine or the node said.
         message: String,
     },
+    /// The relay between clients and brokers could not be started.
+    #[error("the relay between clients and brokers cannot be started: {source}")]
+    Relay {
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A node ended while the cluster was starting.
     #[error("node {node} ended with code {code} while the cluster was starting; it said:\n{log}")]
     NodeEnded {

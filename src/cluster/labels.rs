@@ -26,6 +26,8 @@ pub const ROLES: &str = "io.kafka-chaos.roles";
 pub const CLIENT_PORT: &str = "io.kafka-chaos.client-port";
 /// Port of 127.0.0.1 for the controller's listener, on containers of controllers.
 pub const CONTROLLER_PORT: &str = "io.kafka-chaos.controller-port";
+/// Port of 127.0.0.1 at which the relay of whoever uses the cluster stands before a broker, on containers of brokers that advertise it.
+pub const RELAY_PORT: &str = "io.kafka-chaos.relay-port";
 /// The producer group whose clients run in the container.
 pub const CLIENTS_OF: &str = "io.kafka-chaos.clients-of";
 /// All ports of 127.0.0.1 that the container needs, joined by commas.
@@ -222,13 +224,14 @@ mod tests {
             ClusterSpec { heap_bytes: 1 << 27, ..base.clone() },
             ClusterSpec { network: NetworkMode::Host, ..base.clone() },
             ClusterSpec { joining: 1, ..base.clone() },
-            ClusterSpec { links: LinkNeeds { nodes: true }, ..base.clone() },
+            ClusterSpec { links: LinkNeeds { nodes: true, ..LinkNeeds::default() }, ..base.clone() },
+            ClusterSpec { links: LinkNeeds { clients: true, ..LinkNeeds::default() }, ..base.clone() },
         ];
         let mut digests: Vec<String> = others.iter().map(|spec| spec_digest(spec, false)).collect();
         digests.push(spec_digest(&base, false));
         digests.push(spec_digest(&base, true));
         digests.sort();
         digests.dedup();
-        assert_eq!(digests.len(), 10);
+        assert_eq!(digests.len(), 11);
     }
 }

@@ -7,6 +7,7 @@
 //!    |                                     \-> kafka::admin
 //!    |-> properties, ports, subnet, image, labels, owner      what is made, and how it is found again
 //!    |-> remove <- janitor                            the end: orderly, by last resort, or at the next start
+//!    |-> relay                                        what stands between clients and brokers, if the plan hurts that link
 //!    |-> guest                                        a container of clients beside the nodes
 //!    \-> daemon, inventory                            the engine, and what of ours it holds
 //! ```
@@ -27,6 +28,7 @@ pub mod ports;
 mod progress;
 mod properties;
 mod ready;
+pub mod relay;
 pub mod remove;
 mod subnet;
 
@@ -35,6 +37,7 @@ pub use error::ClusterError;
 pub use guest::GuestHost;
 pub use labels::RunId;
 pub use progress::{Progress, ProgressFn};
+pub use relay::Relay;
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -55,6 +58,8 @@ pub struct Node {
     pub is_controller: bool,
     /// The listener that clients on this machine use; `None` for a dedicated controller.
     pub client_listener: Option<HostPort>,
+    /// Where the load's clients reach it, if the relay stands between: what the broker advertises.
+    pub relay_listener: Option<HostPort>,
     /// The controller's listener as published to this machine; `None` for a node that is broker only.
     pub controller_listener: Option<SocketAddr>,
     /// It is no part of the cluster before a step adds it ([`NodeState::NotStarted`]): until then nobody may expect anything of it.
@@ -124,6 +129,8 @@ pub trait Cluster: Debug + Send + Sync {
     fn mend_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>>;
     /// The nodes that a node's machine drops all for, by its kernel's word.
     fn links_cut(&self, from: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>>;
+    /// What stands between clients and brokers, if anything does.
+    fn relay(&self) -> Option<&Relay>;
     /// What a node has used so far.
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>>;
     /// A node's log (standard output and error) since its container was made.

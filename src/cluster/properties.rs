@@ -35,12 +35,14 @@ pub(crate) struct Wiring {
     pub(crate) internal: Option<u16>,
     /// Whether it is started by a step.
     pub(crate) joins_later: bool,
+    /// Where the relay listens for the broker's clients, if there is one: then the broker advertises this.
+    pub(crate) relay: Option<u16>,
 }
 
 impl Wiring {
     /// All ports of 127.0.0.1 that the node uses.
     pub(crate) fn ports(&self) -> Vec<u16> {
-        [self.client, self.controller, self.internal].into_iter().flatten().collect()
+        [self.client, self.controller, self.internal, self.relay].into_iter().flatten().collect()
     }
 
     /// `process.roles`.
@@ -59,6 +61,7 @@ impl Wiring {
             is_broker: self.client.is_some(),
             is_controller: self.controller.is_some(),
             client_listener: self.client.map(|port| HostPort::new("127.0.0.1", port)),
+            relay_listener: self.relay.map(|port| HostPort::new("127.0.0.1", port)),
             controller_listener: self.controller.map(|port| (Ipv4Addr::LOCALHOST, port).into()),
             joins_later: self.joins_later,
         }
@@ -69,7 +72,8 @@ impl Wiring {
 pub(crate) fn ports_wanted(spec: &ClusterSpec) -> usize {
     let brokers = spec.layout.brokers().len() + usize::from(spec.joining);
     let internal = if spec.network == NetworkMode::Host { brokers } else { 0 };
-    brokers + spec.layout.controllers().len() + internal
+    let relay = if spec.links.clients { brokers } else { 0 };
+    brokers + spec.layout.controllers().len() + internal + relay
 }
 
 /// Deals ports out to the nodes. `ports` holds [`ports_wanted`] of them.
@@ -90,6 +94,7 @@ pub(crate) fn wire(spec: &ClusterSpec, ports: &[u16]) -> Vec<Wiring> {
                 controller: next_if(controllers.contains(&id)),
                 internal: next_if(is_broker && spec.network == NetworkMode::Host),
                 joins_later,
+                relay: next_if(is_broker && spec.links.clients),
             }
         })
         .collect()
@@ -171,6 +176,8 @@ fn listeners(network: NetworkMode, run: &RunId, node: &Wiring, side: Side) -> St
     let on_host = |port: u16| format!("127.0.0.1:{port}");
     let mut entries = Vec::new();
     if let Some(client) = node.client {
+        // Clients that a broker sends to itself must come the same way as before.
+        let client = node.relay.filter(|_| side == Side::Advertised).unwrap_or(client);
         let (internal, client) = match (network, side) {
             (NetworkMode::Host, _) => (on_host(node.internal.unwrap_or_default()), on_host(client)),
             (NetworkMode::Bridge, Side::Bound) => (format!(":{INTERNAL_PORT}"), format!(":{CLIENT_PORT}")),
@@ -302,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn with_a_relay_its_port_is_advertised_and_the_brokers_own_is_bound() {
+        let mut spec = spec(Layout::Combined { nodes: 2 }, NetworkMode::Bridge);
+        spec.links.clients = true;
+        let environment = environment_of(&spec, 2);
+        assert_eq!(environment["KAFKA_LISTENERS"], "INTERNAL://:9092,CLIENT://:9094,CONTROLLER://:9093");
+        assert_eq!(environment["KAFKA_ADVERTISED_LISTENERS"], "INTERNAL://chaos-r1-2:9092,CLIENT://127.0.0.1:20006");
+    }
+
+    #[test]
     fn internal_topics_fit_the_brokers() {
         for (brokers, replication, in_sync_min) in [(1, "1", "1"), (2, "2", "2"), (3, "3", "2"), (5, "3", "2")] {
             let environment = environment_of(&spec(Layout::Dedicated { brokers, controllers: 1 }, NetworkMode::Bridge), 1);
@@ -367,8 +383,11 @@ mod tests {
             (Layout::Dedicated { brokers: 3, controllers: 1 }, NetworkMode::Bridge, 4),
             (Layout::Dedicated { brokers: 3, controllers: 1 }, NetworkMode::Host, 7),
         ] {
-            let spec = spec(layout, network);
+            let mut spec = spec(layout, network);
             assert_eq!(ports_wanted(&spec), wanted);
+            spec.links.clients = true;
+            let wanted = wanted + 3;
+            assert_eq!(ports_wanted(&spec), wanted, "the relay has one per broker");
             let ports: Vec<u16> = (20_001..).take(wanted).collect();
             let used: Vec<u16> = wire(&spec, &ports).iter().flat_map(Wiring::ports).collect();
             assert_eq!(used, ports, "{spec:?}");

@@ -135,6 +135,7 @@ mod tests {
             is_broker,
             is_controller: !is_broker,
             client_listener: None,
+            relay_listener: None,
             controller_listener: None,
             joins_later: false,
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::cluster::{Cluster, ClusterError, Node, NodeState, NodeUsage};
+use crate::cluster::{Cluster, ClusterError, Node, NodeState, NodeUsage, Relay};
 use crate::ids::BrokerId;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
 
@@ -19,6 +19,8 @@ pub(super) struct FakeCluster {
     /// Nodes that are off the network; their brokers are frozen.
     off: Mutex<BTreeSet<BrokerId>>,
     boot: Duration,
+    /// Stands before every broker, if it was asked for.
+    relay: Option<Relay>,
     /// Links that are cut: from whom, to whom.
     cut: Mutex<BTreeSet<(BrokerId, BrokerId)>>,
     /// What was done, in order.
@@ -51,13 +53,14 @@ impl FakeCluster {
                 is_broker: true,
                 is_controller: true,
                 client_listener,
+                relay_listener: None,
                 controller_listener: None,
                 joins_later: false,
             });
             up.insert(BrokerId(id), Up::Running(broker));
         }
         let up = Mutex::new(up);
-        Self { state, nodes: known, up, off: Mutex::default(), boot, cut: Mutex::default(), calls: Mutex::default() }
+        Self { state, nodes: known, up, off: Mutex::default(), boot, relay: None, cut: Mutex::default(), calls: Mutex::default() }
     }
 
     /// One more broker, which has not been started.
@@ -70,6 +73,7 @@ impl FakeCluster {
             is_broker: true,
             is_controller: false,
             client_listener,
+            relay_listener: None,
             controller_listener: None,
             joins_later: true,
         });
@@ -183,6 +187,10 @@ impl Cluster for FakeCluster {
             Some(Up::Exited(code)) => NodeState::Exited { code: *code },
         };
         Box::pin(async move { Ok(state) })
+    }
+
+    fn relay(&self) -> Option<&Relay> {
+        self.relay.as_ref()
     }
 
     fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {

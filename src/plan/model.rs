@@ -2,15 +2,17 @@
 //!
 //! Made by `plan::check` alone; read by every later stage. Nothing here can be wrong in a way that `check` finds.
 
+mod client_links;
 mod engine;
 mod expectation;
 mod link;
 mod reserved;
 mod step;
 
+pub use client_links::ClientLinks;
 pub use engine::EngineKind;
 pub use expectation::{Comparison, Expectation, Metric};
-pub use link::{LinkAct, LinkNeeds};
+pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Condition, Down, Step, Target};
 

@@ -173,6 +173,7 @@ impl Run<'_> {
         let mut options = UpOptions::new(self.clock.clone(), Arc::new(progress));
         options.keep = self.request.keep;
         options.request_log = self.request.request_log;
+        options.seed = self.request.plan.seed;
         options.logs_on_failure = Some(self.folder.file(LOGS));
         let spec = &self.request.plan.cluster;
         if self.request.reuse {
@@ -225,7 +226,7 @@ impl Run<'_> {
         self.screen.stage("making producers ready");
         let stage = Stage {
             clock: self.clock.clone(),
-            bootstrap: cluster.bootstrap(),
+            bootstrap: cluster.load_bootstrap(),
             seed: plan.seed,
             kafka: plan.cluster.kafka.clone(),
             guests: cluster.guest_host(),
@@ -238,7 +239,7 @@ impl Run<'_> {
         let plan = &self.request.plan;
         let context = EngineContext {
             clock: self.clock.clone(),
-            bootstrap: cluster.bootstrap(),
+            bootstrap: cluster.load_bootstrap(),
             load_start,
             steady: phases.steady_at(),
             seed: plan.seed,

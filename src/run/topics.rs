@@ -194,6 +194,7 @@ mod tests {
             is_broker: true,
             is_controller: true,
             client_listener: listener,
+            relay_listener: None,
             controller_listener: None,
             joins_later: false,
         };

@@ -9,7 +9,7 @@ use crate::cluster::daemon::Daemon;
 use crate::cluster::inventory::{self, Container, RunObjects};
 use crate::cluster::janitor::{self, Fate};
 use crate::cluster::remove::{LastResort, Leash};
-use crate::cluster::{Cluster, ClusterError, Node, NodeState, Progress, RunId, labels};
+use crate::cluster::{Cluster, ClusterError, Node, NodeState, Progress, Relay, RunId, labels};
 use crate::ids::{BrokerId, HostPort};
 use crate::plan::model::ClusterSpec;
 
@@ -29,21 +29,22 @@ impl DockerCluster {
             return Ok(None);
         };
         (options.progress)(Progress::Attached { run: run.clone() });
-        let cluster = Self::from_objects(daemon, &run, &objects)?;
+        let cluster = Self::from_objects(daemon, &run, &objects, options)?;
         cluster.mend(&objects, options).await?;
         cluster.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
         Ok(Some(cluster))
     }
 
-    fn from_objects(daemon: Daemon, run: &str, objects: &RunObjects) -> Result<Self, ClusterError> {
+    fn from_objects(daemon: Daemon, run: &str, objects: &RunObjects, options: &UpOptions) -> Result<Self, ClusterError> {
         let run = RunId::new(run)?;
         let leash = Leash(LastResort::armed(daemon.address(), &run));
         // It was kept by whoever made it; this process has nothing to remove.
         leash.0.disarm();
-        let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<_, _>>()?;
+        let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<Vec<_>, _>>()?;
+        let relay = Relay::before(&nodes, &options.clock, options.seed).map_err(|source| ClusterError::Relay { source })?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
-        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, network: RunNetwork::default(), leash })
+        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, network: RunNetwork::default(), relay, leash })
     }
 
     /// Lets every node run and be reached; what holds its address first.
@@ -92,6 +93,7 @@ fn node_of(run: &RunId, container: &Container) -> Result<Node, ClusterError> {
         is_broker: client_port.is_some(),
         is_controller: controller_port.is_some(),
         client_listener: client_port.map(|port| HostPort::new("127.0.0.1", port)),
+        relay_listener: number(container, labels::RELAY_PORT).map(|port| HostPort::new("127.0.0.1", port)),
         controller_listener: controller_port.map(|port| (Ipv4Addr::LOCALHOST, port).into()),
         joins_later: false,
     })

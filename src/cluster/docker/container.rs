@@ -101,6 +101,7 @@ fn ports_of(node: &Wiring) -> String {
 fn labels_of(node: &Wiring) -> Vec<(&'static str, String)> {
     let mut labels = vec![(labels::NODE, node.id.to_string()), (labels::ROLES, node.roles().to_owned()), (labels::PORTS, ports_of(node))];
     labels.extend(node.client.map(|port| (labels::CLIENT_PORT, port.to_string())));
+    labels.extend(node.relay.map(|port| (labels::RELAY_PORT, port.to_string())));
     labels.extend(node.controller.map(|port| (labels::CONTROLLER_PORT, port.to_string())));
     labels
 }
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_anchor_holds_name_and_ports_and_kafka_joins_it() {
-        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: Some(20_002), internal: None, joins_later: false };
+        let node =
+            Wiring { id: BrokerId(1), client: Some(20_001), controller: Some(20_002), internal: None, relay: None, joins_later: false };
         let (anchor, kafka) = requests(NetworkMode::Bridge, &node);
         let host = anchor.host_config.unwrap();
         let bindings = host.port_bindings.unwrap();
@@ -160,7 +162,8 @@ mod tests {
 
     #[test]
     fn on_the_hosts_network_nothing_is_published() {
-        let node = Wiring { id: BrokerId(1), client: Some(20_001), controller: None, internal: Some(20_003), joins_later: false };
+        let node =
+            Wiring { id: BrokerId(1), client: Some(20_001), controller: None, internal: Some(20_003), relay: None, joins_later: false };
         let (_, kafka) = requests(NetworkMode::Host, &node);
         let host = kafka.host_config.unwrap();
         assert_eq!((host.port_bindings, kafka.hostname, kafka.exposed_ports), (None, None, None));
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn labels_tell_all_that_a_later_process_needs() {
-        let node = Wiring { id: BrokerId(4), client: None, controller: Some(20_002), internal: None, joins_later: false };
+        let node = Wiring { id: BrokerId(4), client: None, controller: Some(20_002), internal: None, relay: None, joins_later: false };
         let (anchor, kafka) = requests(NetworkMode::Bridge, &node);
         let labels = kafka.labels.unwrap();
         assert_eq!(labels[labels::RUN], "r1");

@@ -31,7 +31,7 @@ use futures_util::future::BoxFuture;
 use self::network::RunNetwork;
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, Leash};
-use super::{Cluster, ClusterError, GuestHost, Node, NodeState, NodeUsage, RunId};
+use super::{Cluster, ClusterError, GuestHost, Node, NodeState, NodeUsage, Relay, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
@@ -52,6 +52,7 @@ pub struct DockerCluster {
     is_kept: bool,
     is_reused: bool,
     network: RunNetwork,
+    relay: Option<Relay>,
     leash: Leash,
 }
 
@@ -92,7 +93,17 @@ impl DockerCluster {
         self.is_reused
     }
 
-    /// Client listeners of all brokers that it was started with.
+    /// Where the load's clients enter: the relay before each broker, if there is one, else the brokers' own listeners.
+    #[must_use]
+    pub fn load_bootstrap(&self) -> Vec<HostPort> {
+        self.nodes
+            .iter()
+            .filter(|node| !node.joins_later)
+            .filter_map(|node| node.relay_listener.clone().or_else(|| node.client_listener.clone()))
+            .collect()
+    }
+
+    /// Client listeners of all brokers that it was started with, for probes and admin requests.
     #[must_use]
     pub fn bootstrap(&self) -> Vec<HostPort> {
         self.nodes.iter().filter(|node| !node.joins_later).filter_map(|node| node.client_listener.clone()).collect()
@@ -250,6 +261,10 @@ impl Cluster for DockerCluster {
 
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>> {
         self.read_usage(node).boxed()
+    }
+
+    fn relay(&self) -> Option<&Relay> {
+        self.relay.as_ref()
     }
 
     fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {

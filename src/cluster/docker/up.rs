@@ -1,6 +1,7 @@
 //! Starting a cluster: image, network, ports, containers, ready. Whatever goes wrong on the way, nothing is left behind.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::cluster::owner::Owner;
 use crate::cluster::properties::{self, Wiring};
 use crate::cluster::remove::{self, LastResort, Leash};
 use crate::cluster::subnet::Subnet;
-use crate::cluster::{ClusterError, Progress, ProgressFn, RunId, image, inventory, janitor, labels, ports, ready};
+use crate::cluster::{ClusterError, Progress, ProgressFn, Relay, RunId, image, inventory, janitor, labels, ports, ready};
 use crate::plan::model::{ClusterSpec, NODES_MAX, NetworkMode};
 
 /// How often other ports are tried.
@@ -39,6 +40,8 @@ pub struct UpOptions {
     pub ready_within: Duration,
     /// Longest wait for the image.
     pub pull_within: Duration,
+    /// Seed of what is random in the relay, if there is one.
+    pub seed: u64,
     /// Where the nodes' logs are saved if the start fails; `None`: the error's last lines are all that stays.
     pub logs_on_failure: Option<PathBuf>,
 }
@@ -54,6 +57,7 @@ impl UpOptions {
             request_log: false,
             ready_within: Duration::from_secs(90),
             pull_within: Duration::from_secs(300),
+            seed: 1,
             logs_on_failure: None,
         }
     }
@@ -86,14 +90,24 @@ impl DockerCluster {
         let mut last = String::new();
         for attempt in 0..PORT_ATTEMPTS {
             let wirings = wired(&daemon, spec, &format!("{run} {attempt}")).await?;
+            let nodes: Vec<_> = wirings.iter().map(Wiring::node).collect();
+            let relay = match Relay::before(&nodes, &options.clock, options.seed) {
+                Ok(relay) => relay,
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    last = error.to_string();
+                    continue;
+                }
+                Err(source) => return Err(ClusterError::Relay { source }),
+            };
             let cluster = Self {
                 daemon: daemon.clone(),
                 run: run.clone(),
                 image: image.clone(),
-                nodes: wirings.iter().map(Wiring::node).collect(),
+                nodes,
                 is_kept: options.keep,
                 is_reused: false,
                 network: RunNetwork::default(),
+                relay,
                 leash: Leash(LastResort::armed(daemon.address(), run)),
             };
             match cluster.make(spec, &wirings, options).await {

@@ -19,6 +19,7 @@ impl Seen {
                 is_broker: true,
                 is_controller: true,
                 client_listener,
+                relay_listener: None,
                 controller_listener: None,
                 joins_later: false,
             };
@@ -64,6 +65,9 @@ impl Cluster for Seen {
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
         let index = usize::try_from(node.0 - 1).unwrap();
         self.1[index].map_or_else(never, |state| async move { Ok(state) }.boxed())
+    }
+    fn relay(&self) -> Option<&crate::cluster::Relay> {
+        None
     }
     fn cut_links<'a>(&'a self, _: BrokerId, _: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {
         never()

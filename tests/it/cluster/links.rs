@@ -18,8 +18,10 @@ const SESSION_MS: &str = "3000";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_is_cut_off_from_the_controller_believes_its_old_view() {
     let Some(_guard) = support::brokers().await else { return };
-    let mut spec =
-        ClusterSpec { links: LinkNeeds { nodes: true }, ..cluster_spec(KAFKA, Layout::Dedicated { brokers: 3, controllers: 1 }) };
+    let mut spec = ClusterSpec {
+        links: LinkNeeds { nodes: true, clients: true },
+        ..cluster_spec(KAFKA, Layout::Dedicated { brokers: 3, controllers: 1 })
+    };
     spec.config.insert("broker.session.timeout.ms".to_owned(), SESSION_MS.to_owned());
     let cluster = DockerCluster::up(&spec, &run_id("links"), &up_options()).await.unwrap();
     let admin = Admin::new(cluster.bootstrap(), "test-admin", Clock::real());
