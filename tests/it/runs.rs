@@ -101,7 +101,7 @@ async fn a_kill_is_measured_and_every_count_agrees() {
 /// The session of the killed node is what held the kill up, every layer was seen, and none before what it depends on.
 fn assert_layers(results: &Results, kill: &str) {
     let layers = results.run["layers"].as_array().unwrap();
-    let kill = layers.iter().find(|layers| layers["step"].to_string() == kill).unwrap_or_else(|| panic!("{layers:?}"));
+    let kill = layers.iter().find(|layers| layers["step"].as_u64() == kill.parse().ok()).unwrap_or_else(|| panic!("{layers:?}"));
     assert_eq!((kill["held"]["layer"].as_str(), kill["held"]["is_stuck"].as_bool()), (Some("detected"), Some(false)), "{kill}");
     let stages = kill["waterfall"]["stages"].as_array().unwrap();
     // A chain of the graph: the record, its commit, the new leader's readiness, the last of the first acks.
