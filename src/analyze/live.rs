@@ -11,6 +11,11 @@ use crate::record::fact::{Fact, GroupSecond, Stamped, Totals};
 /// Steps that take nothing away from clients: no recovery is counted from them.
 const GIVING: [&str; 7] = ["wait", "start", "unpause", "connect", "rolling", "restart", "repeat"];
 
+/// Whether a step takes nothing away from clients; a link that is mended does not either.
+fn gives(action: &str, target: &str) -> bool {
+    GIVING.contains(&action) || action == "link" && target.ends_with(" none")
+}
+
 /// Live figures of all groups.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
@@ -82,7 +87,7 @@ impl Live {
             Fact::RunStarted(run) => run.groups.iter().for_each(|group| {
                 self.group(&group.name);
             }),
-            Fact::StepRequested { step, action, target, .. } if !GIVING.contains(&action.as_str()) => {
+            Fact::StepRequested { step, action, target, .. } if !gives(action, target) => {
                 self.step = Some(LiveStep { step: *step, label: format!("{action} {target}"), requested_us: stamped.time_us });
             }
             Fact::Gap { group, first_due_us, first_ok_us: Some(ok_us), .. } if ok_us - first_due_us > ABOVE_BASELINE_US => {

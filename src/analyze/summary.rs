@@ -74,6 +74,7 @@ fn stalls(findings: &Findings) -> Vec<String> {
 /// `Each kill stalled every partition for 8.9 to 13.2 s`.
 fn stall(action: &str, steps: &[&StepFinding]) -> String {
     let subject = match steps {
+        [step] if *action == *"link" => format!("The link {}", step.target),
         [step] => format!("The {action} of {}", object(step)),
         _ if steps.iter().all(|step| step.outages.iter().any(|outage| outage.own_ms.is_some())) => format!("Each {action}"),
         _ => {

@@ -157,6 +157,9 @@ fn show_started(cluster: &DockerCluster, out: &mut dyn Write) -> anyhow::Result<
     writeln!(out, "cluster      {} ({})", cluster.run_id(), cluster.image())?;
     writeln!(out, "bootstrap    {bootstrap}")?;
     writeln!(out, "controllers  {}", joined(controllers.map(|address| address.to_string()).collect()))?;
+    if cluster.relay().is_some() {
+        writeln!(out, "its brokers advertise a relay, which stands before them only while `chaos run --reuse` uses the cluster")?;
+    }
     writeln!(out, "take it down with: chaos cluster down {}", cluster.run_id())?;
     Ok(Exit::Success)
 }

@@ -37,7 +37,7 @@ pub use error::ClusterError;
 pub use guest::GuestHost;
 pub use labels::RunId;
 pub use progress::{Progress, ProgressFn};
-pub use relay::Relay;
+pub use relay::{LOOKER, Relay};
 
 use std::fmt::Debug;
 use std::net::SocketAddr;

@@ -1,11 +1,14 @@
 //! For tests: a cluster of brokers on loopback listeners whose nodes can be hurt.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::clock::Clock;
+use crate::cluster::relay::Leg;
 use crate::cluster::{Cluster, ClusterError, Node, NodeState, NodeUsage, Relay};
 use crate::ids::BrokerId;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
@@ -61,6 +64,16 @@ impl FakeCluster {
         }
         let up = Mutex::new(up);
         Self { state, nodes: known, up, off: Mutex::default(), boot, relay: None, cut: Mutex::default(), calls: Mutex::default() }
+    }
+
+    /// With a relay before every broker.
+    pub(super) fn with_relay(mut self) -> Self {
+        let target = |node: &Node| (Ipv4Addr::LOCALHOST, node.client_listener.as_ref().unwrap().port).into();
+        let legs: Vec<Leg> = self.nodes.iter().map(|node| Leg { broker: node.id, port: 0, target: target(node) }).collect();
+        let relay = Relay::start(&legs, &Clock::real(), 7).unwrap();
+        self.nodes.iter_mut().for_each(|node| node.relay_listener = relay.listener(node.id));
+        self.relay = Some(relay);
+        self
     }
 
     /// One more broker, which has not been started.

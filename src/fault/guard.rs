@@ -19,6 +19,8 @@ pub enum Heal {
     Start(BrokerId),
     /// Bring a node back onto its network.
     Connect(BrokerId),
+    /// Take back whatever hurts the links between clients and brokers.
+    ClientLinks,
     /// Let a node send to another one again.
     MendLink {
         /// Who sends.
@@ -57,6 +59,10 @@ impl Guards {
         while let Some(heal) = self.latest() {
             let healed = match heal {
                 Heal::Unpause(node) => cluster.unpause(node).await,
+                Heal::ClientLinks => {
+                    cluster.relay().iter().for_each(|relay| relay.heal());
+                    Ok(())
+                }
                 _ if !stays => Ok(()),
                 Heal::Start(node) => cluster.start(node).await,
                 Heal::Connect(node) => cluster.connect(node).await,
@@ -88,6 +94,18 @@ impl Guards {
         if let Some(settled) = settled {
             self.lock().retain(|heal| *heal != settled);
         }
+    }
+
+    /// To be called before links between clients and brokers are hurt.
+    pub(super) fn before_client_links(&self) {
+        let mut in_force = self.lock();
+        in_force.retain(|heal| *heal != Heal::ClientLinks);
+        in_force.push(Heal::ClientLinks);
+    }
+
+    /// To be called when all links between clients and brokers are whole again.
+    pub(super) fn client_links_whole(&self) {
+        self.lock().retain(|heal| *heal != Heal::ClientLinks);
     }
 
     /// To be called before links are cut.

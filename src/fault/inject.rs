@@ -14,10 +14,10 @@ use super::guard::Guards;
 use super::primitive::{NodeAct, Primitive};
 use super::text;
 use crate::clock::Clock;
-use crate::cluster::{Cluster, ClusterError, NodeState};
+use crate::cluster::{Cluster, ClusterError, NodeState, Relay};
 use crate::ids::BrokerId;
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
-use crate::plan::model::{LinkAct, Replication, TopicSpec};
+use crate::plan::model::{ClientFault, LinkAct, Replication, TopicSpec};
 
 /// Longest wait for the engine, on top of a stop's grace.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -44,6 +44,12 @@ impl Hands {
                 check_link(*act, *node, self.answer(self.cluster.is_connected(*node)).await?)
             }
             Primitive::Node { act, node } => check_state(*act, *node, self.answer(self.cluster.state(*node)).await?),
+            Primitive::ClientLink { to, group, fault } => {
+                if self.relay()?.is_so(to, group.as_deref(), *fault) {
+                    return Err(Outcome::NoOp(format!("the links between these clients and broker {} are so already", text::nodes(to))));
+                }
+                Ok(())
+            }
             Primitive::NodeLink { act, from, to } => {
                 check_links(*act, *from, &self.others(*from, to), &self.answer(self.cluster.links_cut(*from)).await?)
             }
@@ -67,6 +73,7 @@ impl Hands {
     pub(super) async fn act(&self, primitive: &Primitive) -> Result<(), Outcome> {
         match primitive {
             Primitive::Node { act, node } => self.act_on_node(*act, *node).await,
+            Primitive::ClientLink { to, group, fault } => self.act_on_client_links(to, group.as_deref(), *fault),
             Primitive::NodeLink { act, from, to } => self.act_on_links(*act, *from, &self.others(*from, to)).await,
             Primitive::AddPartitions { topic, to } => changed(self.admin.create_partitions(topic, *to).await, DOES_NOT_GROW),
             Primitive::CreateTopic(topic) => changed(self.admin.create_topics(&[new_topic(topic)]).await, EXISTS),
@@ -94,6 +101,20 @@ impl Hands {
             // It may still take effect: the guard stays.
             Err(_) => Err(Outcome::Failed(unanswered(bound))),
         }
+    }
+
+    fn act_on_client_links(&self, to: &[BrokerId], group: Option<&str>, fault: ClientFault) -> Result<(), Outcome> {
+        let relay = self.relay()?;
+        self.guards.before_client_links();
+        relay.set(to, group, fault);
+        if relay.is_whole() {
+            self.guards.client_links_whole();
+        }
+        Ok(())
+    }
+
+    fn relay(&self) -> Result<&Relay, Outcome> {
+        self.cluster.relay().ok_or_else(|| Outcome::Failed("this cluster was started without a relay before its brokers".to_owned()))
     }
 
     async fn act_on_links(&self, act: LinkAct, from: BrokerId, to: &[BrokerId]) -> Result<(), Outcome> {

@@ -9,6 +9,7 @@
 //! A step that changed nothing, or that nobody could see from outside, fails. Not here: what a step costs clients (`analyze`), which
 //! containers there are (`cluster`). Called by `run` through [`StepRunner`].
 
+mod client_link;
 mod condition;
 mod event;
 mod guard;

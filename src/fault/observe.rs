@@ -27,6 +27,9 @@ impl Watch {
                     self.cluster.nodes().iter().find(|known| known.id == *node).ok_or_else(|| format!("node {node} does not exist"))?;
                 self.until(LOOK_EVERY, within, || self.look_at_node(*act, node)).await
             }
+            Primitive::ClientLink { to, group, fault } => {
+                self.until(LOOK_EVERY, within, || self.look_at_client_links(to, group.as_deref(), *fault)).await
+            }
             Primitive::NodeLink { act, from, to } => self.until(LOOK_EVERY, within, || self.look_at_links(*act, *from, to)).await,
             Primitive::AddPartitions { topic, to } => self.topic_is_shown(topic, *to, within).await,
             Primitive::CreateTopic(spec) => self.topic_is_shown(&spec.name, spec.partitions, within).await,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fault::event::What;
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Condition, Down, LinkAct, TopicSpec};
+use crate::plan::model::{ClientFault, Condition, Down, LinkAct, TopicSpec};
 
 /// Something done to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,15 @@ pub enum Primitive {
         from: BrokerId,
         /// To whom; empty: to every other node.
         to: Vec<BrokerId>,
+    },
+    /// Something done to the links between clients and brokers.
+    ClientLink {
+        /// Which brokers.
+        to: Vec<BrokerId>,
+        /// Which group's clients; `None`: all.
+        group: Option<String>,
+        /// What is wrong with them from now on.
+        fault: ClientFault,
     },
     /// A topic grows.
     AddPartitions {

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::{Clock, Moment};
 use crate::cluster::Cluster;
 use crate::ids::{BrokerId, PartitionIndex, TopicPartition};
-use crate::plan::model::{Action, Condition, Down, LinkAct, Replication, Step, Target, TopicSpec};
+use crate::plan::model::{Action, ClientFault, Condition, Down, LinkAct, Pace, Replication, Step, Target, TopicSpec};
 
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<StepEvent>>);
@@ -32,6 +32,16 @@ impl Log {
             }
         }
         times
+    }
+
+    /// What was seen of a step.
+    fn detail(&self, number: u32) -> String {
+        let told = self.0.lock().unwrap();
+        let seen = told.iter().find_map(|event| match event {
+            StepEvent::Observed { step, detail, .. } if step.0 == number => Some(detail.clone()),
+            _ => None,
+        });
+        seen.unwrap_or_default()
     }
 
     /// The node that a step was done to.
@@ -238,6 +248,45 @@ async fn a_link_that_is_so_already_is_a_no_op_and_a_link_to_itself_fails() {
     assert_eq!(mend.only_failure(), Outcome::NoOp("node 2 reaches node 1 already".to_owned()));
     let itself = run(&cluster, [link(node(1), Target::Controller, LinkAct::Cut, None)]).await;
     assert_eq!(itself.only_failure(), Outcome::Failed("node 1 has no link to itself".to_owned()));
+}
+
+fn client_link(to: Target, group: Option<&str>, fault: ClientFault, lasts: Option<Duration>) -> Action {
+    Action::ClientLink { to, group: group.map(str::to_owned), fault, lasts }
+}
+
+#[tokio::test]
+async fn links_from_clients_are_hurt_seen_and_healed() {
+    let cluster = Arc::new(FakeCluster::start(2).await.with_relay());
+    let delay = Duration::from_millis(30);
+    let slow = ClientFault::Slow(Pace { delay, ..Pace::default() });
+    let actions = [
+        client_link(node(2), None, ClientFault::BlackHole, Some(Duration::from_millis(10))),
+        client_link(Target::All, Some("steady"), slow, None),
+        client_link(Target::Controller, None, ClientFault::Reset, None),
+        client_link(node(2), None, ClientFault::HalfOpen, None),
+    ];
+    let run = run(&cluster, actions).await;
+    assert_eq!(run.summary.failed, []);
+    let details: Vec<String> = (1..=6).map(|step| run.log.detail(step)).collect();
+    assert_eq!(details[0], "", "of a group only its parts are seen");
+    assert!(details[1].starts_with("broker 2 does not answer through the relay"), "{details:?}");
+    assert!(details[2].starts_with("broker 2 answers through the relay"), "{details:?}");
+    assert!(details[3].contains("; ") || details[3].contains("own word"), "both brokers: {details:?}");
+    assert_eq!(details[4], "connections to broker 1 are reset");
+    assert!(details[5].contains("own word"), "{details:?}");
+    assert_eq!(run.guards.in_force(), [Heal::ClientLinks]);
+    let relay = cluster.relay().unwrap();
+    assert!(!relay.is_whole());
+    assert!(run.guards.heal_all(&*cluster, false).await.is_empty());
+    assert!(relay.is_whole(), "also of a cluster that is about to go");
+}
+
+#[tokio::test]
+async fn a_link_from_clients_that_is_so_already_is_a_no_op() {
+    let cluster = Arc::new(FakeCluster::start(2).await.with_relay());
+    let run = run(&cluster, [client_link(Target::All, None, ClientFault::None, None)]).await;
+    assert_eq!(run.only_failure(), Outcome::NoOp("the links between these clients and broker 1, 2 are so already".to_owned()));
+    assert_eq!(run.guards.in_force(), []);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::fault::event::What;
 use crate::fault::primitive::NodeAct;
 use crate::ids::BrokerId;
-use crate::plan::model::{Condition, Down, LinkAct, Target, TopicSpec};
+use crate::plan::model::{ClientFault, Condition, Down, LinkAct, Target, TopicSpec};
 
 /// A target as a plan writes it.
 pub(super) fn target(target: &Target) -> String {
@@ -41,6 +41,13 @@ pub(super) fn node_act(act: NodeAct) -> String {
 /// `restart` or `rolling`.
 pub(super) fn restarts(what: What, how: Down, down: Duration) -> String {
     format!("{what} ({}, down {})", node_act(how.into()), duration(down))
+}
+
+/// A link between clients and brokers: what is done, and between whom.
+pub(super) fn client_link(fault: ClientFault, lasts: Option<Duration>, group: Option<&str>, to: &str) -> (String, String) {
+    let lasts = lasts.map_or_else(String::new, |lasts| format!(" (for {})", duration(lasts)));
+    let clients = group.map_or_else(|| "clients".to_owned(), |group| format!("clients of {group}"));
+    (format!("{} {fault}{lasts}", What::Link), format!("{clients} -> {to}"))
 }
 
 /// A link between nodes: what is done, and between whom.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::model::{Action, Condition, Down, Expectation, Layout, Replication, Target};
-use super::units::show_duration;
+use super::model::{Action, ClientFault, Condition, Down, Expectation, Layout, Replication, Target};
+use super::units::{show_duration, show_size};
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,6 +69,18 @@ impl fmt::Display for Replication {
     }
 }
 
+impl fmt::Display for ClientFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Slow(pace) = self else {
+            return f.write_str(Self::NAMED.iter().find(|(fault, _)| fault == self).map_or("", |(_, word)| word));
+        };
+        let delay = (!pace.delay.is_zero()).then(|| format!("delay {}", show_duration(pace.delay)));
+        let jitter = (!pace.jitter.is_zero()).then(|| format!("jitter {}", show_duration(pace.jitter)));
+        let rate = pace.bytes_per_second.map(|rate| format!("rate {}/s", show_size(rate.get())));
+        f.write_str(&[delay, jitter, rate].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Action {
     /// The action's word in plans.
     #[must_use]
@@ -84,7 +96,7 @@ impl Action {
             Self::Connect { .. } => "connect",
             Self::AddBroker => "add-broker",
             Self::Rolling { .. } => "rolling",
-            Self::NodeLink { .. } => "link",
+            Self::NodeLink { .. } | Self::ClientLink { .. } => "link",
             Self::AddPartitions { .. } => "add-partitions",
             Self::CreateTopic { .. } => "create-topic",
             Self::DeleteTopic { .. } => "delete-topic",
@@ -121,6 +133,12 @@ impl fmt::Display for Action {
             Self::NodeLink { from, to, act, lasts } => {
                 let to = if *to == Target::All { "all others".to_owned() } else { to.to_string() };
                 write!(f, "{name} from {from} to {to}: {}", act.name())?;
+                lasts.iter().try_for_each(|lasts| write!(f, " for {}", show_duration(*lasts)))
+            }
+            Self::ClientLink { to, group, fault, lasts } => {
+                let clients = group.as_ref().map_or("clients".to_owned(), |group| format!("clients of {group}"));
+                let to = if *to == Target::All { "all brokers".to_owned() } else { to.to_string() };
+                write!(f, "{name} from {clients} to {to}: {fault}")?;
                 lasts.iter().try_for_each(|lasts| write!(f, " for {}", show_duration(*lasts)))
             }
             Self::AddPartitions { topic, to } => write!(f, "{name} {topic} to {to}"),

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::grammar::{DURATION_PATTERN, Key, Kind, Need, PLAN, ROLE_PATTERN, SIZE_PATTERN, Table};
+use super::grammar::{DURATION_PATTERN, Key, Kind, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table};
 use super::producer_config::{self, Support};
 
 /// The schema as a JSON value.
@@ -73,6 +73,7 @@ fn value(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Size { .. } => json!({ "type": "string", "pattern": SIZE_PATTERN }),
         Kind::Choice { words, .. } => json!({ "enum": words }),
         Kind::Target => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": ROLE_PATTERN }] }),
+        Kind::Sender => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SENDER_PATTERN }] }),
         Kind::Brokers => {
             json!({ "anyOf": [{ "const": "all" }, { "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": 1 } }] })
         }

@@ -150,7 +150,7 @@ fn length_of(action: &Action, brokers: usize) -> Length {
             let acknowledged = (outage(*how, *down) + then).times(count);
             Length { acknowledged, observed: acknowledged.max(outage(*how, *down).times(count) + start) }
         }
-        Action::NodeLink { lasts, .. } => Length::both(Estimate::exactly(lasts.unwrap_or_default())),
+        Action::NodeLink { lasts, .. } | Action::ClientLink { lasts, .. } => Length::both(Estimate::exactly(lasts.unwrap_or_default())),
         Action::AddPartitions { .. } | Action::CreateTopic { .. } | Action::DeleteTopic { .. } => {
             Length { acknowledged: Estimate::default(), observed: Estimate::between(TOPIC_CHANGE, TOPIC_CHANGE_MOST) }
         }

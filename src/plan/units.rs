@@ -3,6 +3,7 @@
 //! Pure text. Not here: where in the plan a unit stands, and whether its value makes sense there. Called by `raw` and by whoever shows
 //! a plan.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use jiff::fmt::friendly::{Designator, Spacing, SpanParser, SpanPrinter};
@@ -39,6 +40,9 @@ pub enum UnitError {
     /// No size at all.
     #[error("not a size")]
     NotASize,
+    /// No rate of bytes at all.
+    #[error("not bytes per second")]
+    NotAByteRate,
     /// Does not fit.
     #[error("too large")]
     TooLarge,
@@ -53,6 +57,7 @@ impl UnitError {
             Self::TooLong => "a plan's durations are at most \"24h\"",
             Self::NotARate => "write records per time, such as \"20/s\" or \"30/min\", or \"max\"",
             Self::RateOutOfRange => "for as fast as possible write \"max\"; for more records raise `count`",
+            Self::NotAByteRate => "write a whole number above 0 with its unit, per second, such as \"64 KiB/s\"",
             Self::NotASize | Self::TooLarge => "write a whole number with its unit: B, kB, KiB, MB, MiB, GB or GiB, such as \"16 KiB\"",
         }
     }
@@ -109,6 +114,19 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
     count.parse::<u64>().ok().and_then(|count| count.checked_mul(bytes)).ok_or(UnitError::TooLarge)
 }
 
+/// Reads `"64 KiB/s"` into bytes per second.
+///
+/// # Errors
+/// On anything else, 0 included.
+pub fn byte_rate(text: &str) -> Result<NonZeroU64, UnitError> {
+    let (bytes, second) = text.split_once('/').ok_or(UnitError::NotAByteRate)?;
+    if second.trim() != "s" {
+        return Err(UnitError::NotAByteRate);
+    }
+    let bytes = size(bytes).map_err(|error| if error == UnitError::TooLarge { error } else { UnitError::NotAByteRate })?;
+    NonZeroU64::new(bytes).ok_or(UnitError::NotAByteRate)
+}
+
 /// A duration as a plan would write it: `1m30s`.
 #[must_use]
 pub fn show_duration(duration: Duration) -> String {
@@ -163,6 +181,16 @@ mod tests {
             assert_eq!(size(text), Err(UnitError::NotASize), "{text}");
         }
         assert_eq!(size("99999999999 GiB"), Err(UnitError::TooLarge));
+    }
+
+    #[test]
+    fn rates_of_bytes_are_per_second_and_never_0() {
+        for (text, bytes) in [("64 KiB/s", 65_536), ("1 MB / s", 1_000_000), ("1 B/s", 1)] {
+            assert_eq!(byte_rate(text), Ok(NonZeroU64::new(bytes).unwrap()), "{text}");
+        }
+        for text in ["", "64 KiB", "64/s", "0 B/s", "1 KiB/min", "max"] {
+            assert_eq!(byte_rate(text), Err(UnitError::NotAByteRate), "{text}");
+        }
     }
 
     #[test]

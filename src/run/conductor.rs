@@ -24,7 +24,7 @@ use super::stop::{Stop, StopCause};
 use super::{RunError, brokers, layers, requests, scope, started, topics};
 use crate::analyze::expectation_fact;
 use crate::clock::{Clock, Moment};
-use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, RunId, SavedLog, UpOptions};
+use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, Relay, RunId, SavedLog, UpOptions};
 use crate::engine::generator::Generator;
 use crate::engine::{EngineContext, Stage};
 use crate::fault::{Guards, StepRunner};
@@ -273,6 +273,11 @@ impl Run<'_> {
         let _ = looking.await;
         prober.finish().await;
         step_facts.cancel_open(self.clock.now());
+        if let Some(refused) = cluster.relay().map(Relay::refused).filter(|refused| *refused > 0) {
+            let line =
+                format!("the relay could not take or pass on {refused} connections: too many open files (`chaos doctor` shows the limit)");
+            self.screen.note(Tone::Warning, &line);
+        }
         for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());
         }

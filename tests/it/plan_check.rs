@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kafka_chaos::plan::model::{Action, Condition, Down, Load, Target};
+use kafka_chaos::plan::model::{Action, Condition, Down, LinkNeeds, Load, Target};
 use kafka_chaos::plan::{self, Problems, Severity};
 use proptest::prelude::*;
 
@@ -275,6 +275,39 @@ fn links_between_nodes() {
             "start = { broker = 2 }\n[[step]]\nat = \"11s\"\nlink = { from = 2, to = 3, fault = \"none\", for = \"1s\" }\n[[step]]\nat = \"1s\"\nlink = { from = 2, to = 3, fault = \"black-hole\" }"
         ),
     ]));
+}
+
+#[test]
+fn links_from_clients() {
+    let link = |arguments: &str| format!("link = {{ from = \"clients\", {arguments} }}");
+    let then = |first: &str, second: &str| format!("{}\n[[step]]\nat = \"21s\"\n{}", link(first), link(second));
+    let cases = [
+        link("to = 9, delay = \"50ms\""),
+        link("to = 2"),
+        link("to = 2, fault = \"black-hole\", delay = \"50ms\""),
+        link("to = 2, fault = \"reset\", rate = \"64 KiB/s\""),
+        link("to = 2, fault = \"slow\""),
+        link("to = 2, jitter = \"5ms\", rate = \"64 KiB/s\""),
+        link("to = 2, delay = \"5ms\", jitter = \"6ms\""),
+        link("to = 2, delay = \"0s\""),
+        link("to = 2, rate = \"64 KiB\""),
+        link("to = 2, rate = \"0 B/s\""),
+        link("to = 2, group = \"stedy\", fault = \"half-open\""),
+        link("to = 2, fault = \"none\""),
+        link("to = \"leader-of(orders/0)\", fault = \"none\""),
+        then("to = 2, fault = \"reset\"", "to = 2, fault = \"reset\", group = \"steady\""),
+        then("to = 2, fault = \"reset\"", "to = 2, fault = \"none\", for = \"1s\""),
+        "link = { from = 2, to = 3, fault = \"reset\" }".to_owned(),
+        "link = { from = 2, to = 3, delay = \"50ms\" }".to_owned(),
+        "link = { from = 2, to = 3, fault = \"black-hole\", group = \"steady\" }".to_owned(),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|case| (ROLLING, case.as_str())).collect();
+    insta::assert_snapshot!(spoiled(&cases));
+    let sound =
+        then("to = \"all\", group = \"steady\", delay = \"50ms\", jitter = \"50ms\", rate = \"1 MB/s\"", "to = \"all\", fault = \"none\"");
+    let plan = plan::parse("plan.toml", &BASE.replacen(ROLLING, &sound, 1)).unwrap().plan;
+    assert_eq!(plan.cluster.links, LinkNeeds { nodes: false, clients: true });
+    assert_eq!(plan.steps[2].action.to_string(), "link from clients of steady to all brokers: delay 50ms, jitter 50ms, rate 1000000 B/s");
 }
 
 #[test]

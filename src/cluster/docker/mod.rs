@@ -93,14 +93,17 @@ impl DockerCluster {
         self.is_reused
     }
 
-    /// Where the load's clients enter: the relay before each broker, if there is one, else the brokers' own listeners.
+    /// Where the load's clients enter, by broker: the relay before it, if there is one, else the broker's own listener.
+    #[must_use]
+    pub fn load_listeners(&self) -> Vec<(BrokerId, HostPort)> {
+        let listener = |node: &Node| Some((node.id, node.relay_listener.clone().or_else(|| node.client_listener.clone())?));
+        self.nodes.iter().filter(|node| !node.joins_later).filter_map(listener).collect()
+    }
+
+    /// The same, as a bootstrap list.
     #[must_use]
     pub fn load_bootstrap(&self) -> Vec<HostPort> {
-        self.nodes
-            .iter()
-            .filter(|node| !node.joins_later)
-            .filter_map(|node| node.relay_listener.clone().or_else(|| node.client_listener.clone()))
-            .collect()
+        self.load_listeners().into_iter().map(|(_, listener)| listener).collect()
     }
 
     /// Client listeners of all brokers that it was started with, for probes and admin requests.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::fault::event::{Scope, StepInfo, What};
 use crate::fault::primitive::{NodeAct, Primitive};
-use crate::fault::schedule::link::NodeLink;
+use crate::fault::schedule::link::{ClientLink, NodeLink};
 use crate::fault::text;
 use crate::ids::{BrokerId, StepNumber};
 use crate::plan::model::{Action, Condition, Down, Step, Target};
@@ -40,6 +40,7 @@ pub(super) enum Job {
     },
     Plain(Primitive),
     NodeLink(NodeLink),
+    ClientLink(ClientLink),
     /// The next broker joins.
     Join,
     Restart {
@@ -73,6 +74,10 @@ impl Item {
     pub(super) fn info(&self, number: StepNumber, is_group: bool) -> StepInfo {
         let (what, action, target) = match &self.job {
             Job::Node { act, target } => (act.what(), text::node_act(*act), text::target(target)),
+            Job::ClientLink(link) => {
+                let (action, target) = text::client_link(link.fault, link.lasts, link.group.as_deref(), &text::target(&link.to));
+                (What::Link, action, target)
+            }
             Job::NodeLink(link) => {
                 let (action, target) = text::node_link(link.act, link.lasts, &text::target(&link.from), &text::target(&link.to));
                 (What::Link, action, target)
@@ -95,6 +100,10 @@ impl Item {
 fn plain_info(primitive: &Primitive) -> (What, String, String) {
     match primitive {
         Primitive::Node { act, node } => (act.what(), text::node_act(*act), node.to_string()),
+        Primitive::ClientLink { to, group, fault } => {
+            let (action, target) = text::client_link(*fault, None, group.as_deref(), &text::nodes(to));
+            (What::Link, action, target)
+        }
         Primitive::NodeLink { act, from, to } => {
             let to = if to.is_empty() { text::target(&Target::All) } else { text::nodes(to) };
             let (action, target) = text::node_link(*act, None, &from.to_string(), &to);
@@ -128,6 +137,9 @@ fn job_of(action: &Action) -> Job {
             Job::Rolling(Roll { brokers: brokers.clone(), how: *how, down: *down, then: then.clone(), within: *within })
         }
         Action::Repeat { times, steps } => Job::Repeat { times: *times, steps: steps.clone() },
+        Action::ClientLink { to, group, fault, lasts } => {
+            Job::ClientLink(ClientLink { to: to.clone(), group: group.clone(), fault: *fault, lasts: *lasts })
+        }
         Action::NodeLink { from, to, act, lasts } => {
             Job::NodeLink(NodeLink { act: *act, from: from.clone(), to: to.clone(), lasts: *lasts, sender: None })
         }

@@ -1,4 +1,5 @@
-//! Links between nodes in the schedule: who sends is resolved first, then to whom; `for` becomes two parts, the cut and its mending.
+//! Links in the schedule: of a link between nodes, who sends is resolved first, then to whom; `for` becomes two parts, the fault and its
+//! mending.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::fault::primitive::Primitive;
 use crate::fault::schedule::Next;
 use crate::fault::target::{ResolvedNode, TargetError};
 use crate::ids::BrokerId;
-use crate::plan::model::{LinkAct, Target};
+use crate::plan::model::{ClientFault, LinkAct, Target};
 
 /// A `link` between nodes.
 #[derive(Clone, Debug)]
@@ -35,7 +36,42 @@ impl NodeLink {
     }
 }
 
+/// A `link` from clients.
+#[derive(Clone, Debug)]
+pub(super) struct ClientLink {
+    pub(super) to: Target,
+    pub(super) group: Option<String>,
+    pub(super) fault: ClientFault,
+    pub(super) lasts: Option<Duration>,
+}
+
+impl ClientLink {
+    /// As for links between nodes.
+    pub(super) fn is_fault(&self) -> bool {
+        self.fault != ClientFault::None && self.lasts.is_none()
+    }
+}
+
 impl Schedule {
+    /// The brokers of a link from clients are known.
+    pub(super) fn client_link_resolved(&mut self, item: &Item, link: &ClientLink, nodes: Vec<ResolvedNode>) {
+        let Some(lasts) = link.lasts else {
+            let step = self.open(item, false);
+            let to = nodes.iter().map(|node| node.id).collect();
+            let primitive = Primitive::ClientLink { to, group: link.group.clone(), fault: link.fault };
+            return self.fire(Firing { step, primitive, nodes });
+        };
+        let step = self.open(item, true);
+        let scope = Scope { parent: Some(step.number), round: None };
+        // Both parts are about the broker that has the role now.
+        let to = if let [node] = nodes[..] { Target::Node(node.id) } else { link.to.clone() };
+        let part = |due, fault| {
+            let job = Job::ClientLink(ClientLink { to: to.clone(), fault, lasts: None, ..link.clone() });
+            Item { due, scope, line: item.line, job }
+        };
+        self.begin(step, nodes, vec![part(Due::Now, link.fault), part(Due::AfterDown(lasts), ClientFault::None)]);
+    }
+
     /// One end of a link is known, or both.
     pub(super) fn link_resolved(&mut self, item: &Item, nodes: Vec<ResolvedNode>) {
         let Job::NodeLink(link) = &item.job else { return };

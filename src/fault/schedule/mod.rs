@@ -148,6 +148,7 @@ impl Schedule {
         };
         match &item.job {
             Job::NodeLink(_) => self.link_resolved(&item, nodes),
+            Job::ClientLink(link) => self.client_link_resolved(&item, link, nodes),
             Job::Restart { how, down, target } => {
                 let step = self.open(&item, true);
                 // The node that went down is the one to come up, whoever has the role by then.
@@ -197,6 +198,10 @@ impl Schedule {
         match &item.job {
             Job::Node { act, target } => {
                 self.outbox.push_back(Next::Resolve { target: target.clone(), is_fault: act.is_fault() });
+                self.resolving = Some(item);
+            }
+            Job::ClientLink(link) => {
+                self.outbox.push_back(Next::Resolve { target: link.to.clone(), is_fault: link.is_fault() });
                 self.resolving = Some(item);
             }
             Job::NodeLink(link) => {

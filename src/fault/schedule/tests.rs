@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Clock;
 use crate::fault::event::What;
-use crate::plan::model::{Action, Condition, Down, LinkAct};
+use crate::plan::model::{Action, ClientFault, Condition, Down, LinkAct};
 
 const BROKERS: [BrokerId; 3] = [BrokerId(1), BrokerId(2), BrokerId(3)];
 
@@ -351,6 +351,12 @@ fn texts_are_a_plans_words() {
     let actions = [
         (Action::Stop { target: Target::Random, grace: s(30) }, "stop (grace 30s)", "random", What::Stop),
         (rolling(&[], None), "rolling (kill, down 4s)", "all", What::Rolling),
+        (
+            Action::ClientLink { to: Target::Random, group: Some("a".into()), fault: ClientFault::HalfOpen, lasts: None },
+            "link half-open",
+            "clients of a -> random",
+            What::Link,
+        ),
         (
             Action::NodeLink { from: Target::Node(BrokerId(2)), to: Target::All, act: LinkAct::Cut, lasts: Some(s(12)) },
             "link black-hole (for 12s)",

@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::ids::BrokerId;
 use crate::plan::model::{Action, Layout, LinkAct, LinkNeeds, NetworkMode, Step, Target};
 use crate::plan::problem::Problem;
-use crate::plan::raw::Fields;
+use crate::plan::raw::{Fields, IdOrText};
 
 use super::scene::Scene;
-use super::targets;
+use super::{client_links, targets};
 
 /// Links between nodes that are surely cut, each with the line that did it.
 #[derive(Debug)]
@@ -65,20 +65,21 @@ impl Links {
 /// Reads a `link`.
 pub(super) fn read(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
     let (fault, lasts) = (arguments.choice("fault"), duration(arguments, scene));
-    let (from, to) = (targets::node_or_role("from", arguments, scene), targets::node_or_role("to", arguments, scene));
     if scene.network == NetworkMode::Host {
-        let problem = Problem::error(arguments.span.clone(), "nodes on the host's network have no links of their own to cut");
-        scene.report(problem.hint("leave `network = \"host\"` out of [cluster]"));
+        let problem =
+            Problem::error(arguments.span.clone(), "on the host's network there is nothing between nodes or clients that could be hurt");
+        scene.report(problem.hint("`network = \"bridge\"` gives the nodes one of their own"));
     }
-    let act = match fault? {
-        "none" => LinkAct::Mend,
-        _ => LinkAct::Cut,
-    };
-    if act == LinkAct::Mend && arguments.has("for") {
+    if fault == Some("none") && arguments.has("for") {
         let problem = Problem::error(arguments.key_span("for"), "`for` says how long a fault lasts, and \"none\" is none");
         scene.report(problem.hint("leave it out"));
     }
-    let (Some(from), Some(to)) = (from, to) else {
+    if arguments.target("from").is_some_and(|from| from.value == IdOrText::Text("clients")) {
+        return client_links::read(fault, lasts, arguments, scene);
+    }
+    let act = node_act(fault, arguments, scene);
+    let (from, to) = (targets::node_or_role("from", arguments, scene), targets::node_or_role("to", arguments, scene));
+    let (Some(from), Some(to), Some(act)) = (from, to, act) else {
         scene.links.forget_all();
         return None;
     };
@@ -95,6 +96,32 @@ pub(super) fn read(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Acti
         scene.report(Problem::error(arguments.span.clone(), message).hint(hint));
     }
     Some(Action::NodeLink { from, to, act, lasts: lasts.filter(|_| act == LinkAct::Cut) })
+}
+
+/// What is done to a link between nodes.
+fn node_act(fault: Option<&str>, arguments: &Fields<'_>, scene: &Scene<'_>) -> Option<LinkAct> {
+    let mut is_sound = true;
+    for key in ["group", "delay", "jitter", "rate"].into_iter().filter(|key| arguments.has(key)) {
+        let problem = Problem::error(arguments.key_span(key), format!("`{key}` goes with `from = \"clients\"` alone"));
+        scene.report(problem.hint("between nodes only a black hole can be made: packets are dropped, or they are not"));
+        is_sound = false;
+    }
+    match fault {
+        Some("black-hole") => Some(LinkAct::Cut),
+        Some("none") => Some(LinkAct::Mend),
+        Some(word) => {
+            let problem = Problem::error(arguments.span_of("fault"), format!("\"{word}\" goes with `from = \"clients\"` alone"));
+            scene.report(problem.hint("between nodes only \"black-hole\" can be made"));
+            None
+        }
+        None => {
+            if is_sound && !arguments.has("fault") {
+                let problem = Problem::error(arguments.span.clone(), "a `link` between nodes needs `fault`");
+                scene.report(problem.hint("for instance `fault = \"black-hole\"`").absent());
+            }
+            None
+        }
+    }
 }
 
 /// How long the fault lasts; `None`: until a later step.
@@ -138,7 +165,11 @@ pub(super) fn needs(steps: &[Step]) -> LinkNeeds {
     for step in steps {
         match &step.action {
             Action::NodeLink { .. } => needs.nodes = true,
-            Action::Repeat { steps, .. } => needs.nodes |= self::needs(steps).nodes,
+            Action::ClientLink { .. } => needs.clients = true,
+            Action::Repeat { steps, .. } => {
+                let inner = self::needs(steps);
+                needs = LinkNeeds { nodes: needs.nodes || inner.nodes, clients: needs.clients || inner.clients };
+            }
             _ => {}
         }
     }

@@ -4,6 +4,7 @@
 //! stays unknown to them, so that one mistake is reported once. Called by `plan::parse` alone.
 
 mod actions;
+mod client_links;
 mod cluster;
 mod expect;
 mod links;
@@ -44,6 +45,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     // More than fit is a problem by now.
     cluster.spec.joining = u16::try_from(steps::joining(&steps)).unwrap_or(u16::MAX);
     let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
+    client_links::check_groups(&mut scene, group_names.as_deref());
     let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
     Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),

@@ -11,6 +11,7 @@ use crate::plan::model::{Layout, NetworkMode};
 use crate::plan::problem::{Collector, Problem};
 use crate::plan::raw::At;
 
+use super::client_links::Clients;
 use super::cluster::Cluster;
 use super::links::Links;
 use super::nodes::Nodes;
@@ -29,6 +30,7 @@ pub(super) struct Scene<'p> {
     pub(super) topics: Topics,
     pub(super) nodes: Nodes,
     pub(super) links: Links,
+    pub(super) client_links: Clients,
 }
 
 /// Topics that exist at a point of the plan.
@@ -56,8 +58,8 @@ impl<'p> Scene<'p> {
             complete: true,
         };
         let (network, min_in_sync_replicas) = (cluster.spec.network, cluster.min_in_sync_replicas);
-        let (nodes, links) = (Nodes::new(layout), Links::new(layout));
-        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes, links }
+        let (nodes, links, client_links) = (Nodes::new(layout), Links::new(layout), Clients::default());
+        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes, links, client_links }
     }
 
     pub(super) fn report(&self, problem: Problem) {

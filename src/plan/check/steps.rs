@@ -48,6 +48,7 @@ fn action(step: &Fields<'_>, scene: &mut Scene<'_>, depth: usize) -> Option<Acti
     let Some((name, arguments)) = names.next().and_then(|name| Some((name, step.table(name)?))) else {
         scene.nodes.forget_all();
         scene.links.forget_all();
+        scene.client_links.forget_all();
         return None;
     };
     if name == "repeat" { repeat(&arguments, scene, depth + 1) } else { actions::read(name, &arguments, scene) }

@@ -26,6 +26,15 @@ pub(super) fn node_or_role(key: &str, fields: &Fields<'_>, scene: &Scene<'_>) ->
     }
 }
 
+/// A broker or a role under `key`.
+pub(super) fn broker_or_role(key: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Target> {
+    let found = fields.target(key)?;
+    match found.value {
+        IdOrText::Id(id) => scene.broker(&At { value: id, span: found.span }).map(Target::Node),
+        IdOrText::Text(text) => role(&At { value: text, span: found.span }, scene),
+    }
+}
+
 /// `broker = ...` or `node = ...`.
 pub(super) fn read(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Target> {
     if fields.has("node") {

@@ -97,6 +97,8 @@ pub(super) enum Kind {
     },
     /// A node id or a role.
     Target,
+    /// The same, or all clients.
+    Sender,
     /// `"all"` or a list of broker ids.
     Brokers,
     /// A list.
@@ -122,6 +124,7 @@ impl Kind {
             Self::Size { .. } => "a size in quotes",
             Self::Choice { .. } => "a word in quotes",
             Self::Target => "a node id or a role",
+            Self::Sender => "a node id, a role or \"clients\"",
             Self::Brokers => "\"all\" or a list of broker ids",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
@@ -158,10 +161,14 @@ macro_rules! partition_pattern {
 }
 /// A role that stands for a node.
 pub(super) const ROLE_PATTERN: &str = concat!("^(controller|random|all|(leader|follower)-of", partition_pattern!(), ")$");
+/// The same, or all clients.
+pub(super) const SENDER_PATTERN: &str = concat!("^(clients|controller|random|(leader|follower)-of", partition_pattern!(), ")$");
 /// What `wait` and `then` wait for.
 pub(super) const CONDITION_PATTERN: &str = concat!("^(isr-full|caught-up|leader-of", partition_pattern!(), "|[0-9].*)$");
 /// A duration.
 pub(super) const DURATION_PATTERN: &str = r"^[0-9][0-9.,: a-zµ]*$";
+/// Bytes per second.
+pub(super) const BYTE_RATE_PATTERN: &str = r"^[0-9]+ *([kMG]|[KMG]i)?B */ *s$";
 /// A size.
 pub(super) const SIZE_PATTERN: &str = r"^[0-9]+ *([kMG]|[KMG]i)?B$";
 

@@ -64,7 +64,7 @@ pub(in super::super) static STEP: Table = Table {
             Kind::Table(&LINK),
             Optional,
             "link = { from = 2, to = 4, fault = \"black-hole\", for = \"12s\" }",
-            "Cuts a node off from others, or mends that.",
+            "Hurts the links between nodes, or between clients and brokers, or mends them.",
         ),
         key("add-partitions", Kind::Table(&ADD_PARTITIONS), Optional, "add-partitions = { topic = \"orders\", to = 6 }", "Grows a topic."),
         key(

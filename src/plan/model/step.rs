@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{LinkAct, TopicSpec};
+use super::{ClientFault, LinkAct, TopicSpec};
 use crate::ids::{BrokerId, TopicName, TopicPartition};
 
 /// One timed action.
@@ -105,6 +105,17 @@ pub enum Action {
         to: Target,
         /// What is done.
         act: LinkAct,
+        /// Mended after so long; `None`: it stays until a later step.
+        lasts: Option<Duration>,
+    },
+    /// Hurts the links between clients and brokers, or mends them.
+    ClientLink {
+        /// Which brokers; [`Target::All`]: every one.
+        to: Target,
+        /// Which group's clients; `None`: all.
+        group: Option<String>,
+        /// What is wrong with them from now on.
+        fault: ClientFault,
         /// Mended after so long; `None`: it stays until a later step.
         lasts: Option<Duration>,
     },

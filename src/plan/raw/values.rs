@@ -2,6 +2,7 @@
 //!
 //! Every method answers `None` for "absent" and for "wrong"; the second leaves a problem behind.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use toml::de::DeValue;
@@ -49,6 +50,11 @@ impl<'p> Fields<'p> {
     /// A rate.
     pub(in crate::plan) fn rate(&self, key: &str) -> Option<At<units::Rate>> {
         self.unit(key, units::rate)
+    }
+
+    /// Bytes per second.
+    pub(in crate::plan) fn byte_rate(&self, key: &str) -> Option<NonZeroU64> {
+        self.unit(key, units::byte_rate).map(|found| found.value)
     }
 
     /// A size within the grammar's bounds, or its default.
