@@ -55,6 +55,9 @@ pub struct Findings {
     pub expectations: Vec<ExpectationFinding>,
     /// Groups in plan order.
     pub groups: Vec<GroupFinding>,
+    /// Requester groups in plan order.
+    #[serde(default)]
+    pub requesters: Vec<RequesterFinding>,
     /// Steps in the order of firing.
     pub steps: Vec<StepFinding>,
     /// Stalls that no step explains, by group; only groups that had any.
@@ -123,6 +126,45 @@ pub struct GroupFinding {
     pub cached_partitions: Option<(u32, u32)>,
     /// Remarks, such as settings without effect.
     pub warnings: Vec<String>,
+}
+
+/// What one group of requesters did: Metadata requests that are no producer's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequesterFinding {
+    /// Its name.
+    pub name: String,
+    /// How many requesters.
+    pub requesters: u32,
+    /// What they asked for: `all`, `none`, or how many topics by name.
+    pub list: String,
+    /// Requests that became due.
+    pub due: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Requests that were answered.
+    pub ok: u64,
+    /// Requests that were sent and not answered.
+    pub failed: u64,
+    /// Most that were sent in one second.
+    pub sent_per_second_max: u64,
+    /// Bytes sent.
+    pub request_bytes: u64,
+    /// Bytes received.
+    pub response_bytes: u64,
+    /// Bytes of an answer, on average; `None` without any.
+    pub response_bytes_per_answer: Option<u64>,
+    /// Requests by the node that was asked.
+    pub by_node: BTreeMap<String, u64>,
+    /// What went wrong, by kind or code.
+    pub errors: BTreeMap<String, u64>,
+    /// From send to answer in the warm-up.
+    pub warmup_round_trip: Option<Quantiles>,
+    /// The same in the baseline.
+    pub baseline_round_trip: Option<Quantiles>,
+    /// The same after it.
+    pub after_round_trip: Option<Quantiles>,
+    /// From due time to answer, over the whole load.
+    pub response: Option<Quantiles>,
 }
 
 /// What the process of a group's clients used over its whole life, its own start included.

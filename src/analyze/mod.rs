@@ -23,6 +23,7 @@ mod load;
 mod names;
 mod outage;
 mod processes;
+mod requesters;
 mod requests;
 mod spread;
 mod summary;
@@ -56,6 +57,7 @@ pub struct Analysis {
     stretches: Stretches,
     loads: load::Loads,
     requests: requests::Requests,
+    requesters: requesters::Requesters,
     growth: growth::Growth,
     first_acks: first_ack::FirstAcks,
     generator: generator::Generator,
@@ -81,6 +83,7 @@ impl Analysis {
         self.stretches.fold(stamped);
         self.loads.fold(stamped);
         self.requests.fold(stamped);
+        self.requesters.fold(stamped);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
         self.generator.fold(stamped);
@@ -140,6 +143,7 @@ impl Analysis {
             steps: self.steps.steps().map(|step| self.step(step, &windows, &outages)).collect(),
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
+            requesters: self.requesters.findings(),
             growth: self.growth.findings(&self.steps, &names),
             layers: self.layers.findings(layers::Scene {
                 steps: &self.steps,
@@ -164,7 +168,7 @@ impl Analysis {
     fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>) {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
-        reasons.trust(findings, self.loads.unreadable + self.generator.unreadable, !self.steps.is_empty());
+        reasons.trust(findings, self.loads.unreadable + self.requesters.unreadable + self.generator.unreadable, !self.steps.is_empty());
         for group in &findings.groups {
             let number = self.stretches.groups.iter().find(|(_, name)| *name == group.name).map(|(number, _)| number);
             let never = number.and_then(|number| outages.never.get(&number)).map_or(0, BTreeSet::len);

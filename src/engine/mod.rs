@@ -11,6 +11,7 @@ pub mod librdkafka;
 pub mod native;
 pub mod recorder;
 pub mod registry;
+pub mod requesters;
 mod schedule;
 
 use std::fmt::Debug;

@@ -6,6 +6,7 @@ mod client_links;
 mod engine;
 mod expectation;
 mod link;
+mod requesters;
 mod reserved;
 mod step;
 
@@ -13,6 +14,7 @@ pub use client_links::ClientLinks;
 pub use engine::EngineKind;
 pub use expectation::{Comparison, Expectation, Metric};
 pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
+pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Condition, Down, Step, Target};
 
@@ -37,6 +39,8 @@ pub struct Plan {
     pub topics: Vec<TopicSpec>,
     /// Producer groups, in file order.
     pub producers: Vec<ProducerGroup>,
+    /// Requester groups, in file order.
+    pub requesters: Vec<RequesterGroup>,
     /// Lengths of the phases around the steps.
     pub phases: Phases,
     /// Steps in order of `at`; equal times keep file order.

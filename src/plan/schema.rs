@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::grammar::{DURATION_PATTERN, Key, Kind, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table};
+use super::grammar::{DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table};
 use super::producer_config::{self, Support};
 
 /// The schema as a JSON value.
@@ -76,6 +76,9 @@ fn value(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Sender => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SENDER_PATTERN }] }),
         Kind::Brokers => {
             json!({ "anyOf": [{ "const": "all" }, { "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": 1 } }] })
+        }
+        Kind::TopicList => {
+            json!({ "anyOf": [{ "enum": ["all", "none"] }, { "type": "array", "minItems": 1, "items": { "type": "string", "pattern": NAME_PATTERN } }] })
         }
         Kind::List(item) => json!({ "type": "array", "minItems": 1, "items": value(item, definitions) }),
         Kind::Table(grammar) => reference(grammar, definitions),

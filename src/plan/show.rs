@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::model::{Action, Arrivals, Load, NetworkMode, Plan, ProducerGroup, Replication, Step, TopicSpec};
+use super::model::{
+    Action, Active, Arrivals, Load, NetworkMode, Plan, ProducerGroup, Replication, RequesterGroup, Step, TopicList, TopicSpec,
+};
 use super::timeline::{Estimate, Timeline};
 use super::units::{show_duration, show_size};
+use crate::ids::TopicName;
 
 /// The plan as text, with a line end.
 #[must_use]
@@ -22,10 +25,14 @@ pub fn text(plan: &Plan) -> String {
     section(&mut lines, "cluster", cluster(plan));
     section(&mut lines, "topics", topics(&plan.topics));
     section(&mut lines, "producers", plan.producers.iter().flat_map(group).collect());
+    section(&mut lines, "requesters", plan.requesters.iter().flat_map(requesters).collect());
     section(&mut lines, "time", time(plan));
     section(&mut lines, "expect", plan.expectations.iter().map(ToString::to_string).collect());
     lines.join("\n") + "\n"
 }
+
+/// How many topics of a group are named.
+const NAMES_SHOWN_MAX: usize = 4;
 
 /// Lines of a section beside its name.
 fn section(lines: &mut Vec<String>, name: &str, body: Vec<String>) {
@@ -77,23 +84,40 @@ fn topics(topics: &[TopicSpec]) -> Vec<String> {
 fn group(group: &ProducerGroup) -> Vec<String> {
     let noun = if group.count == 1 { "producer" } else { "producers" };
     let mut lines = vec![format!("{}: {} {noun}, {}", group.name, group.count, load(&group.load, group.count))];
-    let topics: Vec<&str> = group.topics.iter().take(4).map(crate::ids::TopicName::as_str).collect();
+    let topics: Vec<&str> = group.topics.iter().take(NAMES_SHOWN_MAX).map(TopicName::as_str).collect();
     let more = if group.topics.len() > topics.len() { format!(" and {} more", group.topics.len() - topics.len()) } else { String::new() };
     let keys = group.record.keys.map_or_else(|| "no keys".to_owned(), |keys| format!("{keys} keys"));
     lines.push(format!("  to {}{more}, records of {} with {keys}", topics.join(", "), show_size(group.record.size_bytes as u64)));
     if let Some(share) = group.share {
         lines.push(format!("  {share} share a client"));
     }
-    if group.active.until.is_some() || group.active.from > Duration::ZERO {
-        let until = group.active.until.map_or_else(|| "the end".to_owned(), show_duration);
-        lines.push(format!("  sends from {} until {until}", show_duration(group.active.from)));
-    }
+    lines.extend(active(&group.active).map(|active| format!("  sends {active}")));
     if let Some(addresses) = &group.bootstrap {
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         lines.push(format!("  bootstrap {}", addresses.join(", ")));
     }
     lines.extend(properties(&group.config).map(|config| format!("  {config}")));
     lines
+}
+
+fn requesters(group: &RequesterGroup) -> Vec<String> {
+    let noun = if group.count == 1 { "requester" } else { "requesters" };
+    let asked = match &group.list {
+        TopicList::All => "all topics".to_owned(),
+        TopicList::Nothing => "no topic".to_owned(),
+        TopicList::Named(topics) if topics.len() > NAMES_SHOWN_MAX => format!("{} topics by name", topics.len()),
+        TopicList::Named(topics) => topics.iter().map(TopicName::as_str).collect::<Vec<_>>().join(", "),
+    };
+    let all = if group.count == 1 { String::new() } else { format!(" ({}/s in all)", group.rate_per_second * f64::from(group.count)) };
+    let mut lines = vec![format!("{}: {} {noun}, {}/s each{all}, for {asked}", group.name, group.count, group.rate_per_second)];
+    lines.extend(active(&group.active).map(|active| format!("  asks {active}")));
+    lines
+}
+
+/// When a group is at work; `None`: all the time.
+fn active(active: &Active) -> Option<String> {
+    let until = active.until.map_or_else(|| "the end".to_owned(), show_duration);
+    (active.until.is_some() || active.from > Duration::ZERO).then(|| format!("from {} until {until}", show_duration(active.from)))
 }
 
 fn load(load: &Load, count: u32) -> String {
@@ -175,6 +199,7 @@ pub fn json(plan: &Plan) -> Value {
         },
         "topics": plan.topics.iter().map(topic_json).collect::<Vec<_>>(),
         "producers": plan.producers.iter().map(group_json).collect::<Vec<_>>(),
+        "requesters": plan.requesters.iter().map(requesters_json).collect::<Vec<_>>(),
         "phases": { "steady_at_ms": ms(timeline.steady_at), "steps_at_ms": ms(timeline.steps_at) },
         "steps": timeline.steps.iter().map(|(at, step)| step_json(step, Some(*at))).collect::<Vec<_>>(),
         "recovery_at_ms": estimate_json(timeline.recovery_at),
@@ -190,6 +215,21 @@ fn topic_json(topic: &TopicSpec) -> Value {
         Replication::Assignment(rows) => value["assignment"] = json!(rows),
     }
     value
+}
+
+fn requesters_json(group: &RequesterGroup) -> Value {
+    let list = match &group.list {
+        TopicList::All => json!("all"),
+        TopicList::Nothing => json!("none"),
+        TopicList::Named(topics) => json!(topics),
+    };
+    json!({
+        "name": group.name,
+        "count": group.count,
+        "rate_per_second": group.rate_per_second,
+        "list": list,
+        "active": { "from_ms": ms(group.active.from), "until_ms": group.active.until.map(ms) },
+    })
 }
 
 fn group_json(group: &ProducerGroup) -> Value {

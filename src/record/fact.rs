@@ -11,6 +11,7 @@ use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumbe
 use crate::record::broker::BrokerSecond;
 use crate::record::layer::{BrokerShows, ControllerImage, ControllerRecord, ProbeSecond};
 pub use crate::record::process::{ClientProcess, GeneratorSecond};
+pub use crate::record::requesters::{RequesterInfo, RequesterSecond};
 pub use crate::record::run::{GroupInfo, RunStarted};
 pub use crate::record::second::{GroupSecond, Totals};
 
@@ -328,6 +329,8 @@ pub enum Fact {
     },
     /// A group's figures of one second.
     Second(Box<GroupSecond>),
+    /// A requester group's figures of one second.
+    RequesterSecond(Box<RequesterSecond>),
     /// A producer's counts over its whole life, told when it ends.
     ProducerTotals {
         /// The group.

@@ -16,6 +16,7 @@ pub mod histogram;
 pub mod layer;
 pub mod process;
 pub mod read;
+pub mod requesters;
 pub mod run;
 pub mod second;
 pub mod sink;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::requesters::RequesterInfo;
+
 /// What a run was, so that its facts explain themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
@@ -29,6 +31,9 @@ pub struct RunStarted {
     pub phases_us: [i64; 3],
     /// Groups in plan order: name, engine, producers.
     pub groups: Vec<GroupInfo>,
+    /// Requester groups in plan order.
+    #[serde(default)]
+    pub requesters: Vec<RequesterInfo>,
     /// Problems that did not stop the run, for the reader.
     pub warnings: Vec<String>,
 }

@@ -264,8 +264,17 @@ impl Run<'_> {
         };
         let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), self.watched.clone(), self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
-        let load =
-            Load { clock: self.clock, screen: self.screen, stop: self.stop, facts, phases, groups: self.groups.clone(), context: &context };
+        let load = Load {
+            clock: self.clock,
+            screen: self.screen,
+            stop: self.stop,
+            facts,
+            phases,
+            groups: self.groups.clone(),
+            requesters: &plan.requesters,
+            brokers: cluster.load_listeners(),
+            context: &context,
+        };
         let outcome = load.run(steps).await;
         watch.finish().await;
         looking.abort();

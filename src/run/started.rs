@@ -7,8 +7,8 @@ use super::load::GroupWithEngine;
 use super::{RunError, machine};
 use crate::cluster::{DockerCluster, RunId};
 use crate::engine::registry;
-use crate::plan::model::Plan;
-use crate::record::fact::{GroupInfo, RunStarted};
+use crate::plan::model::{Plan, RequesterGroup, TopicList};
+use crate::record::fact::{GroupInfo, RequesterInfo, RunStarted};
 
 /// Each group with its engine, and remarks on their configurations.
 ///
@@ -53,8 +53,19 @@ pub(super) fn fact(
         machine: machine::machine(),
         phases_us: [plan.phases.warmup, plan.phases.steady, plan.phases.recovery].map(micros),
         groups: groups.collect(),
+        requesters: plan.requesters.iter().map(requesters).collect(),
         warnings: warnings.to_vec(),
     }
+}
+
+fn requesters(group: &RequesterGroup) -> RequesterInfo {
+    let list = match &group.list {
+        TopicList::All => "all".to_owned(),
+        TopicList::Nothing => "none".to_owned(),
+        TopicList::Named(topics) if topics.len() == 1 => "1 topic".to_owned(),
+        TopicList::Named(topics) => format!("{} topics", topics.len()),
+    };
+    RequesterInfo { name: group.name.clone(), requesters: group.count, list }
 }
 
 fn versions(plan: &Plan, cluster: Option<&DockerCluster>) -> BTreeMap<String, String> {

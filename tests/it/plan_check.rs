@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kafka_chaos::plan::model::{Action, Condition, Down, LinkNeeds, Load, Target};
+use kafka_chaos::plan::model::{Action, Condition, Down, LinkNeeds, Load, Target, TopicList};
 use kafka_chaos::plan::{self, Problems, Severity};
 use proptest::prelude::*;
 
@@ -123,7 +123,6 @@ fn whole_plan() {
         ("name = \"base\"", "name = 3"),
         ("seed = 7", "seed = -7"),
         ("[phases]", "[phase]"),
-        ("[phases]", "[[requesters]]\n[phases]"),
         ("[[expect]]", "[expect]"),
         ("warmup = \"5s\"", "warmup = \"5\""),
         ("warmup = \"5s\"", "warmup = \"25h\""),
@@ -275,6 +274,35 @@ fn links_between_nodes() {
             "start = { broker = 2 }\n[[step]]\nat = \"11s\"\nlink = { from = 2, to = 3, fault = \"none\", for = \"1s\" }\n[[step]]\nat = \"1s\"\nlink = { from = 2, to = 3, fault = \"black-hole\" }"
         ),
     ]));
+}
+
+#[test]
+fn requesters() {
+    let of = |keys: &str| format!("[[requesters]]\n{keys}\n[phases]");
+    let cases = [
+        of("name = \"storm\"\nlist = \"all\""),
+        of("name = \"storm\"\nrate = \"5/s\""),
+        of("name = \"storm\"\nrate = \"max\"\nlist = \"all\""),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = \"every\""),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = [\"order\"]"),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = []"),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = 5"),
+        of("name = \"steady\"\nrate = \"5/s\"\nlist = \"none\""),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = \"none\"\nactive = { from = \"5s\", until = \"5s\" }"),
+        of("name = \"storm\"\nrate = \"5/s\"\nlist = \"none\"\ntopics = [\"orders\"]"),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|case| ("[phases]", case.as_str())).collect();
+    insta::assert_snapshot!(spoiled(&cases));
+    let sound = of("name = \"storm\"\ncount = 20\nrate = \"30/min\"\nlist = [\"audit\", \"orders\"]");
+    let text = BASE.replacen("[phases]", &sound, 1).replacen(
+        ROLLING,
+        "link = { from = \"clients\", to = 2, group = \"storm\", fault = \"reset\" }",
+        1,
+    );
+    let plan = plan::parse("plan.toml", &text).unwrap().plan;
+    let [storm] = &plan.requesters[..] else { panic!() };
+    assert_eq!((storm.count, storm.rate_per_second), (20, 0.5));
+    assert!(matches!(&storm.list, TopicList::Named(topics) if topics.len() == 4));
 }
 
 #[test]

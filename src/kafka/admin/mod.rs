@@ -14,6 +14,7 @@ mod error;
 #[cfg(test)]
 pub(crate) mod fake;
 mod offsets;
+mod requester;
 #[cfg(test)]
 mod tests;
 mod topics;
@@ -29,6 +30,7 @@ use kafka_protocol::protocol::Request;
 pub use caller::Caller;
 pub use error::{AdminError, TopicFailure};
 pub use offsets::{End, InEpoch};
+pub use requester::{MetadataQuestion, MetadataRequester};
 pub use topics::{NewTopic, Placement};
 pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, PartitionView, QuorumView, ReplicaView, TopicView};
 

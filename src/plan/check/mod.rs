@@ -10,6 +10,7 @@ mod expect;
 mod links;
 mod nodes;
 mod producers;
+mod requesters;
 mod scene;
 mod steps;
 mod targets;
@@ -45,7 +46,9 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     // More than fit is a problem by now.
     cluster.spec.joining = u16::try_from(steps::joining(&steps)).unwrap_or(u16::MAX);
     let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
-    client_links::check_groups(&mut scene, group_names.as_deref());
+    let mut all_names = group_names.clone();
+    let requesters = requesters::read(&root.tables("requesters"), &mut all_names, &scene);
+    client_links::check_groups(&mut scene, all_names.as_deref());
     let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
     Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
@@ -54,6 +57,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         cluster: cluster.spec,
         topics,
         producers,
+        requesters,
         phases: phases(&phase_fields, &steps),
         steps,
         expectations,

@@ -128,7 +128,8 @@ fn record(fields: &Fields<'_>) -> RecordSpec {
     }
 }
 
-fn active(fields: &Fields<'_>, scene: &Scene<'_>) -> Active {
+/// When a group is at work.
+pub(super) fn active(fields: &Fields<'_>, scene: &Scene<'_>) -> Active {
     let always = Active { from: Duration::ZERO, until: None };
     let Some(active) = fields.table("active") else { return always };
     let from = active.duration("from");

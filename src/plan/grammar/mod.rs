@@ -4,6 +4,7 @@
 //! sections (`check`).
 
 mod links;
+mod requesters;
 mod sections;
 mod steps;
 
@@ -101,6 +102,8 @@ pub(super) enum Kind {
     Sender,
     /// `"all"` or a list of broker ids.
     Brokers,
+    /// `"all"`, `"none"` or a list of topics.
+    TopicList,
     /// A list.
     List(&'static Self),
     /// A table in braces or under a header.
@@ -126,6 +129,7 @@ impl Kind {
             Self::Target => "a node id or a role",
             Self::Sender => "a node id, a role or \"clients\"",
             Self::Brokers => "\"all\" or a list of broker ids",
+            Self::TopicList => "\"all\", \"none\" or a list of topics",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
             Self::Tables(_) => "a list of tables",

@@ -1,6 +1,7 @@
 //! The tables at the top of a plan.
 
 use super::Need::{Default, Optional, Required};
+use super::requesters::REQUESTERS;
 use super::{ASSIGNMENT, Key, Kind, NAME, OneOf, PARTITIONS, REPLICATION, STEP, TOPIC_NAME, Table, key};
 
 /// The whole file.
@@ -21,12 +22,19 @@ pub(in super::super) static PLAN: Table = Table {
         key("cluster", Kind::Table(&CLUSTER), Optional, "[cluster]", "The cluster to start."),
         key("topic", Kind::Tables(&TOPIC), Optional, "[[topic]]", "Topics made before the load begins."),
         key("producers", Kind::Tables(&PRODUCERS), Required, "[[producers]]", "Groups of producers alike."),
+        key(
+            "requesters",
+            Kind::Tables(&REQUESTERS),
+            Optional,
+            "[[requesters]]",
+            "Groups of clients that send nothing but Metadata requests.",
+        ),
         key("phases", Kind::Table(&PHASES), Optional, "[phases]", "Lengths of the phases around the steps."),
         key("step", Kind::Tables(&STEP), Optional, "[[step]]", "Timed actions, in order of `at`."),
         key("expect", Kind::Tables(&EXPECT), Optional, "[[expect]]", "Conditions that decide the verdict."),
     ],
     choices: &[],
-    later: &["requesters"],
+    later: &[],
 };
 
 /// `[cluster]`.
@@ -215,7 +223,7 @@ static RECORD: Table = Table {
 };
 
 /// `active`.
-static ACTIVE: Table = Table {
+pub(super) static ACTIVE: Table = Table {
     name: "`active`",
     id: "active",
     about: "When a group sends, counted from the start of the load, warm-up included.",

@@ -15,7 +15,7 @@ use super::grammar::{Key, Kind, Need, Table};
 use super::problem::{Collector, Problem, list, nearest};
 
 pub(super) use config::Property;
-pub(super) use values::IdOrText;
+pub(super) use values::{IdOrText, TextsOrText};
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

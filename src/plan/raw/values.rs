@@ -19,6 +19,13 @@ pub(in crate::plan) enum IdOrText<'p> {
     Text(&'p str),
 }
 
+/// A word, or a list of strings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::plan) enum TextsOrText<'p> {
+    Text(At<&'p str>),
+    Texts(Vec<At<&'p str>>),
+}
+
 impl<'p> Fields<'p> {
     /// A string, or its default.
     pub(in crate::plan) fn text(&self, key: &str) -> Option<At<&'p str>> {
@@ -139,6 +146,16 @@ impl<'p> Fields<'p> {
         let Kind::List(kind) = &rule.kind else { return None };
         let items = self.items(rule, value?)?;
         Some(items.iter().filter_map(|item| self.string_of(rule.name, kind, item)).collect())
+    }
+
+    /// A word, or a list of strings.
+    pub(in crate::plan) fn texts_or_text(&self, key: &str) -> Option<TextsOrText<'p>> {
+        let (rule, value) = self.lookup(key)?;
+        let value = value?;
+        match value.get_ref() {
+            DeValue::Array(items) => Some(TextsOrText::Texts(items.iter().filter_map(|item| self.string(rule, item)).collect())),
+            _ => self.string(rule, value).map(TextsOrText::Text),
+        }
     }
 
     /// A list of lists of whole numbers; inner lists keep their place.

@@ -13,6 +13,7 @@ mod layers;
 mod metadata;
 mod recovery;
 mod replace;
+mod requesters;
 mod seconds;
 mod steps;
 
@@ -38,6 +39,8 @@ pub const METADATA: &str = "metadata.csv";
 pub const LAYERS: &str = "layers.csv";
 /// Name of the table of nodes.
 pub const BROKERS: &str = "brokers.csv";
+/// Name of the table of requesters' seconds; only of a run that has requesters.
+pub const REQUESTERS: &str = "requesters.csv";
 /// Name of the table of errors.
 pub const ERRORS: &str = "errors.csv";
 /// Name of the table of outages.
@@ -56,6 +59,7 @@ pub struct Files {
     metadata: metadata::MetadataFile,
     layers: layers::LayersFile,
     brokers: brokers::BrokersFile,
+    requesters: requesters::RequestersFile,
     errors: errors::ErrorsFile,
     latency: IntervalLog,
 }
@@ -73,6 +77,7 @@ impl Files {
             metadata: metadata::MetadataFile::create(folder.file(METADATA))?,
             layers: layers::LayersFile::create(folder.file(LAYERS))?,
             brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
+            requesters: requesters::RequestersFile::new(folder.file(REQUESTERS)),
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
             latency: IntervalLog::create(folder.file(LATENCY))?,
         })
@@ -95,6 +100,7 @@ impl Files {
             }
             Fact::MetadataRequest { .. } => self.metadata.write(stamped),
             Fact::Broker(seen) => self.brokers.write(seen),
+            Fact::RequesterSecond(second) => self.requesters.write(stamped.worker, second),
             _ => Ok(()),
         }
     }
@@ -109,6 +115,7 @@ impl Files {
         self.metadata.flush()?;
         self.layers.flush()?;
         self.brokers.flush()?;
+        self.requesters.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;
         self.errors.flush()

@@ -8,7 +8,9 @@ use std::sync::OnceLock;
 
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
 use crate::record::broker::BrokerSecond;
-use crate::record::fact::{Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RunStarted, Stamped, StepOutcome, Totals};
+use crate::record::fact::{
+    Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RequesterInfo, RequesterSecond, RunStarted, Stamped, StepOutcome, Totals,
+};
 use crate::record::histogram::LatencyHistogram;
 
 /// A producer's partition in a sample; the topic is always `orders`.
@@ -41,6 +43,7 @@ impl Sample {
             machine: BTreeMap::from([("cores".to_owned(), "2".to_owned())]),
             phases_us: [2_000_000, 10_000_000, 30_000_000],
             groups: groups.collect(),
+            requesters: Vec::new(),
             warnings: Vec::new(),
         };
         Self { facts: Vec::new() }
@@ -162,6 +165,38 @@ impl Sample {
         }
         change(&mut figures);
         self.at((second + 1) * 1000, Fact::Second(Box::new(figures)))
+    }
+
+    /// A group of 20 requesters that ask for all topics: seconds `from..until`, each with 100 requests due and answered, and what `change` does to
+    /// them.
+    pub(crate) fn requesters(mut self, group: &str, from: i64, until: i64, change: impl Fn(&mut RequesterSecond)) -> Self {
+        let info = RequesterInfo { name: group.to_owned(), requesters: 20, list: "all".to_owned() };
+        for stamped in &mut self.facts {
+            if let Fact::RunStarted(run) = &mut stamped.fact {
+                run.requesters.push(info.clone());
+            }
+        }
+        let mut times = LatencyHistogram::new();
+        times.record_n(4_000, 99);
+        times.record(9_000);
+        for second in from..until {
+            let mut figures = RequesterSecond {
+                group: group.to_owned(),
+                second,
+                due: 100,
+                sent: 100,
+                ok: 100,
+                connected: 20,
+                request_bytes: 3_000,
+                response_bytes: 500_000,
+                by_node: BTreeMap::from([("1".to_owned(), 50), ("2".to_owned(), 50)]),
+                ..RequesterSecond::default()
+            };
+            figures.put_times(&times, &times).unwrap();
+            change(&mut figures);
+            self = self.at((second + 1) * 1000, Fact::RequesterSecond(Box::new(figures)));
+        }
+        self
     }
 
     /// Seconds of a generator that is 1 ms late and uses a tenth of a core.

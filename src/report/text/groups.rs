@@ -92,7 +92,7 @@ fn or_unknown(text: Option<String>) -> String {
 }
 
 /// `age 12, start 3`, the most frequent first.
-fn listed<'a>(counts: impl IntoIterator<Item = (&'a String, &'a u64)>) -> String {
+pub(super) fn listed<'a>(counts: impl IntoIterator<Item = (&'a String, &'a u64)>) -> String {
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     counts.iter().map(|(name, number)| format!("{name} {}", grouped(**number))).collect::<Vec<_>>().join(", ")

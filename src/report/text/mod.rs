@@ -6,6 +6,7 @@ mod format;
 mod groups;
 mod head;
 mod layers;
+mod requesters;
 mod steps;
 mod style;
 mod table;
@@ -29,6 +30,7 @@ pub fn render(run: Option<&RunStarted>, findings: &Findings, folder: Option<&Pat
     groups::records(&mut page, findings);
     groups::latency(&mut page, findings);
     groups::requests(&mut page, findings);
+    requesters::requesters(&mut page, findings);
     groups::growth(&mut page, findings);
     groups::first_ack(&mut page, findings);
     groups::generator(&mut page, findings);

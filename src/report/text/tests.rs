@@ -158,3 +158,16 @@ fn narrow_and_bare(analysis: &Analysis, findings: &Findings) {
     }
     assert_eq!(bare, plain);
 }
+
+#[test]
+fn requesters_have_a_part_of_their_own() {
+    let stream = Sample::new(&[("steady", 1)]).load("steady", -2, 12).requesters("storm", -2, 12, |second| {
+        if second.second == 11 {
+            (second.ok, second.failed) = (90, 10);
+            second.errors.insert("disconnected".to_owned(), 10);
+        }
+    });
+    let page = page(&stream.end(12_000));
+    let part: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("Requesters:")).take(10).collect();
+    insta::assert_snapshot!(part.join("\n"));
+}

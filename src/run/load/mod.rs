@@ -16,8 +16,9 @@ use super::RunError;
 use super::phases::{DRAIN_MAX, Input, Phases};
 use super::stop::Stop;
 use crate::clock::{Clock, Moment};
-use crate::engine::{Engine, EngineContext, EngineError, GroupHandle};
-use crate::plan::model::ProducerGroup;
+use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, requesters};
+use crate::ids::{BrokerId, HostPort};
+use crate::plan::model::{ProducerGroup, RequesterGroup};
 use crate::record::fact::{Fact, Phase};
 use crate::record::sink::FactSink;
 use crate::ui::Screen;
@@ -40,6 +41,9 @@ pub(super) struct Load<'a> {
     pub(super) facts: FactSink,
     pub(super) phases: Phases,
     pub(super) groups: Vec<GroupWithEngine<'a>>,
+    pub(super) requesters: &'a [RequesterGroup],
+    /// The listeners that clients use, by broker.
+    pub(super) brokers: Vec<(BrokerId, HostPort)>,
     pub(super) context: &'a EngineContext,
 }
 
@@ -103,6 +107,9 @@ impl Load<'_> {
         let mut handles = Vec::with_capacity(self.groups.len());
         for (group, engine) in &self.groups {
             handles.push(engine.start(group, self.context).await?);
+        }
+        if !self.requesters.is_empty() {
+            handles.push(requesters::start(self.requesters, &self.brokers, self.context)?);
         }
         Ok(handles)
     }

@@ -5,13 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kafka_chaos::clock::{Clock, Moment};
-use kafka_chaos::cluster::{Cluster, DockerCluster, Node, Relay};
+use kafka_chaos::cluster::{Cluster, DockerCluster, Node, Relay, UpOptions};
+use kafka_chaos::engine::generator::Generator;
+use kafka_chaos::engine::{EngineContext, requesters};
 use kafka_chaos::ids::{BrokerId, HostPort, TopicName};
 use kafka_chaos::kafka::admin::{Admin, ClusterView, NewTopic, Placement};
 use kafka_chaos::kafka::core::config::ProducerConfig;
 use kafka_chaos::kafka::event::{BatchDelivery, ClientEvent, ClientObserver, Outcome};
 use kafka_chaos::kafka::net::producer::{Producer, Record};
-use kafka_chaos::plan::model::{ClientFault, ClusterSpec, Layout, LinkNeeds, Pace};
+use kafka_chaos::plan::model::{Active, ClientFault, ClusterSpec, Layout, LinkNeeds, Pace, RequesterGroup, TopicList};
+use kafka_chaos::record::fact::Fact;
+use kafka_chaos::record::sink;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
@@ -32,13 +36,15 @@ async fn links_are_hurt_and_healed() {
         ..cluster_spec(KAFKA, Layout::Dedicated { brokers: 3, controllers: 1 })
     };
     spec.config.insert("broker.session.timeout.ms".to_owned(), SESSION_MS.to_owned());
-    let cluster = DockerCluster::up(&spec, &run_id("links"), &up_options()).await.unwrap();
+    let options = UpOptions { request_log: true, ..up_options() };
+    let cluster = DockerCluster::up(&spec, &run_id("links"), &options).await.unwrap();
     let admin = Admin::new(cluster.bootstrap(), "test-admin", Clock::real());
     let placement = Placement::Assigned(vec![vec![LEADER, OTHER, BrokerId(3)]]);
     admin.create_topics(&[NewTopic { name: "orders".into(), placement, config: [].into() }]).await.unwrap();
-    cluster.ready(&up_options()).await.unwrap();
+    cluster.ready(&options).await.unwrap();
 
     clients_come_through_the_relay(&cluster, cluster.relay().unwrap()).await;
+    requesters_are_counted_as_the_brokers_count_them(&cluster).await;
     a_broker_that_is_cut_off_from_the_controller_believes_its_old_view(&cluster, &admin).await;
     the_end_of_a_broker_is_told_as_soon_as_without_a_relay(&cluster).await;
     down(&cluster).await;
@@ -135,6 +141,43 @@ async fn clients_come_through_the_relay(cluster: &DockerCluster, relay: &Relay) 
     assert!(hurt.send(soon).await.is_some(), "reconnected");
     hurt.producer.close(soon).await;
     other.producer.close(soon).await;
+}
+
+async fn requesters_are_counted_as_the_brokers_count_them(cluster: &DockerCluster) {
+    let clock = Clock::real();
+    let load_start = clock.now();
+    let (facts, mut source) = sink::channel(load_start, 0, 1_024);
+    let context = EngineContext {
+        clock: clock.clone(),
+        bootstrap: cluster.load_bootstrap(),
+        load_start,
+        steady: load_start,
+        seed: 7,
+        facts,
+        worker: 0,
+        generator: Arc::new(Generator::new()),
+    };
+    let group = RequesterGroup {
+        name: "storm".to_owned(),
+        count: 6,
+        rate_per_second: 10.0,
+        list: TopicList::All,
+        active: Active { from: Duration::ZERO, until: Some(Duration::from_secs(1)) },
+    };
+    let handle = requesters::start(&[group], &cluster.load_listeners(), &context).unwrap();
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    handle.finish(Duration::from_secs(10)).await;
+    let mut told = [0; 4];
+    while let Some(stamped) = source.try_next() {
+        let Fact::RequesterSecond(second) = stamped.fact else { continue };
+        told = [told[0] + second.due, told[1] + second.sent, told[2] + second.ok, told[3] + second.response_bytes];
+    }
+    assert_eq!(told[..3], [60, 60, 60], "{told:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let logs = cluster.save_logs(folder.path()).await.unwrap();
+    let counts = logs.iter().flat_map(|log| log.requests.as_ref().unwrap());
+    let by_brokers: u64 = counts.filter(|((id, api), _)| id.starts_with("storm-") && api == "METADATA").map(|(_, count)| count).sum();
+    assert_eq!(by_brokers, 60);
 }
 
 /// A kill ends two idle connections, one of them through the relay.
