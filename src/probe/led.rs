@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::CLIENT_ID;
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort, TopicName, TopicPartition};
-use crate::kafka::admin::{Admin, ClusterView, End, PartitionView};
+use crate::kafka::admin::{Admin, ClusterView, End, PartitionView, Traffic};
 use crate::record::broker::{Led, LogEnd};
 
 /// A topic whose partitions' leaders are watched.
@@ -28,11 +28,12 @@ pub struct BrokerProbe {
 }
 
 impl BrokerProbe {
-    /// A probe of these topics; a topic that does not exist yet, or no more, does no harm. `within` bounds each question.
+    /// A probe of these topics; a topic that does not exist yet, or no more, does no harm. `within` bounds each question; what they cost is
+    /// counted in `traffic`.
     #[must_use]
-    pub fn new(topics: Vec<WatchedTopic>, within: Duration, clock: Clock) -> Self {
+    pub fn new(topics: Vec<WatchedTopic>, within: Duration, clock: Clock, traffic: Traffic) -> Self {
         // Only brokers that are named are asked, so there is no bootstrap list.
-        let admin = Admin::new(Vec::new(), CLIENT_ID, clock).with_call_timeout(within);
+        let admin = Admin::new(Vec::new(), CLIENT_ID, clock).with_call_timeout(within).with_traffic(traffic);
         let names = topics.iter().map(|topic| topic.name.clone()).collect();
         Self { admin, topics, names }
     }
@@ -70,8 +71,14 @@ impl BrokerProbe {
 }
 
 fn unknown_end(topic: &TopicName, partition: &PartitionView) -> LogEnd {
-    let PartitionView { partition, leader_epoch, .. } = *partition;
-    LogEnd { topic: topic.clone(), partition, leader_epoch, high_watermark: None, log_end_offset: None }
+    LogEnd {
+        topic: topic.clone(),
+        partition: partition.partition,
+        leader_epoch: partition.leader_epoch,
+        replicas: u32::try_from(partition.replicas.len()).ok(),
+        high_watermark: None,
+        log_end_offset: None,
+    }
 }
 
 fn partition_of(end: &LogEnd) -> TopicPartition {
@@ -104,13 +111,14 @@ mod tests {
             state.ends.insert(("more".into(), 0), (7, 7));
         }
         let topics = vec![watched("orders", 3), watched("absent", 4), watched("more", 1)];
-        let probe = BrokerProbe::new(topics, WITHIN, Clock::real());
+        let probe = BrokerProbe::new(topics, WITHIN, Clock::real(), Traffic::default());
         let led = probe.led_by(BrokerId(1), &broker.host_port()).await.unwrap();
         assert_eq!((led.leaders, led.under_replicated), (4, 1));
-        let ends: Vec<_> = led.probed.iter().map(|end| (partition_of(end).to_string(), end.high_watermark, end.log_end_offset)).collect();
+        let ends: Vec<_> =
+            led.probed.iter().map(|end| (partition_of(end).to_string(), end.replicas, end.high_watermark, end.log_end_offset)).collect();
         // The broker knows no end of orders/2, and nobody probes more/1.
-        let expected = [("orders/0", Some(40), Some(45)), ("orders/2", None, None), ("more/0", Some(7), Some(7))];
-        assert_eq!(ends, expected.map(|(partition, hw, end)| (partition.to_owned(), hw, end)));
+        let expected = [("orders/0", 2, Some(40), Some(45)), ("orders/2", 2, None, None), ("more/0", 1, Some(7), Some(7))];
+        assert_eq!(ends, expected.map(|(partition, replicas, hw, end)| (partition.to_owned(), Some(replicas), hw, end)));
         assert!(state.lock().unwrap().asked.iter().all(|(client_id, ..)| client_id == CLIENT_ID));
     }
 
@@ -119,7 +127,7 @@ mod tests {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
         state.lock().unwrap().topics.insert("orders".into(), vec![vec![2]]);
-        let probe = BrokerProbe::new(vec![watched("orders", 1)], WITHIN, Clock::real());
+        let probe = BrokerProbe::new(vec![watched("orders", 1)], WITHIN, Clock::real(), Traffic::default());
         assert_eq!(probe.led_by(BrokerId(1), &broker.host_port()).await, Some(Led::default()));
         assert!(state.lock().unwrap().asked.iter().all(|(_, api, _)| *api != ApiKey::ListOffsets));
     }
@@ -129,7 +137,7 @@ mod tests {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
         broker.freeze(true);
-        let probe = BrokerProbe::new(vec![watched("orders", 1)], Duration::from_millis(30), Clock::real());
+        let probe = BrokerProbe::new(vec![watched("orders", 1)], Duration::from_millis(30), Clock::real(), Traffic::default());
         assert_eq!(probe.led_by(BrokerId(1), &broker.host_port()).await, None);
     }
 }

@@ -52,6 +52,7 @@ pub struct ProbeConfig {
 #[derive(Debug)]
 pub struct Prober {
     board: Arc<Board>,
+    traffic: Traffic,
     stop: DropGuard,
     ended: oneshot::Receiver<()>,
 }
@@ -77,7 +78,8 @@ impl Prober {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = CancellationToken::new();
         let (tx, ended) = oneshot::channel();
-        let probes = Probes { board: Arc::clone(&board), nodes: config.nodes, traffic: Traffic::default() };
+        let traffic = Traffic::default();
+        let probes = Probes { board: Arc::clone(&board), nodes: config.nodes, traffic: traffic.clone() };
         let until = stop.clone();
         let look = move || {
             runtime.block_on(probes.look(until));
@@ -85,13 +87,19 @@ impl Prober {
             let _ = tx.send(());
         };
         thread::Builder::new().name("chaos-probes".to_owned()).spawn(look)?;
-        Ok(Self { board, stop: stop.drop_guard(), ended })
+        Ok(Self { board, traffic, stop: stop.drop_guard(), ended })
     }
 
     /// What steps are to call.
     #[must_use]
     pub fn nudge(&self) -> StepNudge {
         StepNudge(Arc::clone(&self.board))
+    }
+
+    /// Where the requests of all probes are counted, so that others who ask under their client id count there too.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.traffic.clone()
     }
 
     /// Ends the thread, after it has told the last, incomplete second. Nothing of it is told after that.

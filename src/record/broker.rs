@@ -57,6 +57,9 @@ pub struct LogEnd {
     pub partition: PartitionIndex,
     /// In which epoch it leads.
     pub leader_epoch: Option<LeaderEpoch>,
+    /// How many replicas it has; `None`: not told.
+    #[serde(default)]
+    pub replicas: Option<u32>,
     /// First offset that consumers cannot read yet.
     pub high_watermark: Option<i64>,
     /// First offset that does not exist yet.

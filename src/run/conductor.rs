@@ -31,7 +31,7 @@ use crate::fault::{Guards, StepRunner};
 use crate::ids::TopicName;
 use crate::kafka::admin::Admin;
 use crate::plan::model::Plan;
-use crate::probe::WatchedTopic;
+use crate::probe::{BrokerProbe, WatchedTopic};
 use crate::record::fact::Fact;
 use crate::record::folder::RunFolder;
 use crate::record::sink::{self, FactSink};
@@ -262,7 +262,8 @@ impl Run<'_> {
             // What failed is in the facts, and with them in the verdict.
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
-        let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), self.watched.clone(), self.clock.clone(), facts.clone());
+        let led = BrokerProbe::new(self.watched.clone(), brokers::WITHIN, self.clock.clone(), prober.traffic());
+        let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), led, self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
         let load = Load {
             clock: self.clock,

@@ -80,7 +80,14 @@ mod tests {
         let (mut ends, mut index) = (Ends::default(), Index::default());
         for (second, end, high_watermark) in looks {
             let (topic, partition) = (TopicName::from("orders"), PartitionIndex(0));
-            let probed = vec![LogEnd { topic, partition, leader_epoch: None, high_watermark: *high_watermark, log_end_offset: Some(*end) }];
+            let probed = vec![LogEnd {
+                topic,
+                partition,
+                leader_epoch: None,
+                replicas: None,
+                high_watermark: *high_watermark,
+                log_end_offset: Some(*end),
+            }];
             let led = Some(Led { leaders: 1, under_replicated: 0, probed });
             let seen = BrokerSecond { second: *second, node: BrokerId(3), state: None, usage: None, led };
             ends.fold(&seen, &mut index);

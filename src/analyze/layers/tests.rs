@@ -281,6 +281,7 @@ fn log_of_new_leader(stream: Sample, second: i64, end: i64, high_watermark: i64)
             topic: "orders".into(),
             partition: crate::ids::PartitionIndex(0),
             leader_epoch: None,
+            replicas: None,
             high_watermark: Some(high_watermark),
             log_end_offset: Some(end),
         };

@@ -10,7 +10,7 @@ use crate::record::broker::{BrokerSecond, Led, LogEnd, Usage};
 use crate::record::error::Result;
 
 pub(super) const COLUMNS: &str = "second,node,state,cpu_percent,memory_bytes,network_rx_bytes,network_tx_bytes,leaders,under_replicated,\
-partitions_probed,high_watermark_sum,log_end_offset_sum";
+partitions_probed,high_watermark_sum,log_end_offset_sum,uncommitted_sum";
 
 #[derive(Debug)]
 pub(super) struct BrokersFile {
@@ -43,6 +43,7 @@ impl BrokersFile {
             cell(led.map(|led| led.probed.len())),
             cell(led.and_then(|led| sum(led, |end| end.high_watermark))),
             cell(led.and_then(|led| sum(led, |end| end.log_end_offset))),
+            cell(led.and_then(uncommitted)),
         ])
     }
 
@@ -67,6 +68,14 @@ fn cpu_percent(before: &Usage, now: &Usage) -> Option<String> {
 /// Over all probed partitions; `None` if one of them is unknown.
 fn sum(led: &Led, of: impl Fn(&LogEnd) -> Option<i64>) -> Option<i64> {
     led.probed.iter().map(of).sum()
+}
+
+/// What is written and not yet committed, over all probed partitions with followers; `None` if one of them is unknown, or there is none: a
+/// record that has no follower to wait for is committed as it is written, and a lag of 0 would say that followers keep up.
+fn uncommitted(led: &Led) -> Option<i64> {
+    let mut followed = led.probed.iter().filter(|end| end.replicas != Some(1)).peekable();
+    followed.peek()?;
+    followed.map(|end| end.replicas.and(end.log_end_offset?.checked_sub(end.high_watermark?))).sum()
 }
 
 #[cfg(test)]
@@ -96,6 +105,33 @@ mod tests {
         for (cpu_us_total, read_at_us, expected) in rows {
             let now = Usage { cpu_us_total: Some(cpu_us_total), read_at_us, ..EARLIER };
             assert_eq!(cpu_percent(&EARLIER, &now).as_deref(), expected, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn a_lag_needs_followers() {
+        // Replicas, high watermark and log end of each partition.
+        type Ends<'a> = &'a [(Option<u32>, Option<i64>, i64)];
+        let rows: [(Ends<'_>, Option<i64>); 7] = [
+            (&[(Some(3), Some(40), 45), (Some(2), Some(7), 7)], Some(5)),
+            (&[(Some(3), Some(40), 45), (Some(1), Some(7), 9)], Some(5)),
+            (&[(Some(2), Some(7), 7)], Some(0)),
+            (&[(Some(1), Some(7), 7)], None),
+            (&[(Some(3), None, 45), (Some(2), Some(7), 7)], None),
+            (&[(None, Some(7), 7)], None),
+            (&[], None),
+        ];
+        for (ends, expected) in rows {
+            let end = |(replicas, high_watermark, end): &(Option<u32>, Option<i64>, i64)| LogEnd {
+                topic: "orders".into(),
+                partition: crate::ids::PartitionIndex(0),
+                leader_epoch: None,
+                replicas: *replicas,
+                high_watermark: *high_watermark,
+                log_end_offset: Some(*end),
+            };
+            let led = Led { probed: ends.iter().map(end).collect(), ..Led::default() };
+            assert_eq!(uncommitted(&led), expected, "{ends:?}");
         }
     }
 

@@ -92,6 +92,8 @@ fn leads(seen: &mut BrokerSecond, cpu_ms: u64, high_watermarks: [Option<i64>; 2]
         topic: TopicName::from("orders"),
         partition: PartitionIndex(partition),
         leader_epoch: Some(LeaderEpoch(3)),
+        // orders/1 has no follower.
+        replicas: Some(if partition == 0 { 3 } else { 1 }),
         high_watermark,
         log_end_offset: Some(50),
     };
@@ -153,7 +155,7 @@ fn columns_are_those_that_other_programs_read() {
         (errors::COLUMNS, "group,kind,code,count,first_ms,last_ms,text"),
         (
             brokers::COLUMNS,
-            "second,node,state,cpu_percent,memory_bytes,network_rx_bytes,network_tx_bytes,leaders,under_replicated,partitions_probed,high_watermark_sum,log_end_offset_sum",
+            "second,node,state,cpu_percent,memory_bytes,network_rx_bytes,network_tx_bytes,leaders,under_replicated,partitions_probed,high_watermark_sum,log_end_offset_sum,uncommitted_sum",
         ),
     ];
     for (ours, agreed) in table {
@@ -184,11 +186,11 @@ fn rows_follow_their_columns() {
         (
             BROKERS,
             &[
-                "1,2,running,,340000000,,,3,1,2,47,100",
-                "2,2,running,50.0,340000000,2000,1000,3,1,2,,100",
-                "3,2,exited,,,,,,,,,",
-                "5,2,running,,340000000,,,3,1,2,54,100",
-                "5,4,,,,,,,,,,",
+                "1,2,running,,340000000,,,3,1,2,47,100,10",
+                "2,2,running,50.0,340000000,2000,1000,3,1,2,,100,5",
+                "3,2,exited,,,,,,,,,,",
+                "5,2,running,,340000000,,,3,1,2,54,100,5",
+                "5,4,,,,,,,,,,,",
             ],
         ),
         (

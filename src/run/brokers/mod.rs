@@ -16,20 +16,19 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, Node, NodeState, NodeUsage};
 use crate::ids::BrokerId;
-use crate::probe::{BrokerProbe, WatchedTopic};
+use crate::probe::BrokerProbe;
 use crate::record::broker::{BrokerSecond, Usage};
 use crate::record::fact::Fact;
 use crate::record::second::{second_end, second_of};
 use crate::record::sink::FactSink;
 
 /// Longest time that looking at all nodes may take.
-const WITHIN: Duration = Duration::from_millis(700);
+pub(super) const WITHIN: Duration = Duration::from_millis(700);
 /// A look that would begin so late is left out: it would show the next second.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Starts looking at the end of the present second; ends when the handle is dropped.
-pub(super) fn watch(cluster: Arc<dyn Cluster>, topics: Vec<WatchedTopic>, clock: Clock, facts: FactSink) -> AbortOnDropHandle<()> {
-    let probe = BrokerProbe::new(topics, WITHIN, clock.clone());
+pub(super) fn watch(cluster: Arc<dyn Cluster>, probe: BrokerProbe, clock: Clock, facts: FactSink) -> AbortOnDropHandle<()> {
     let watch = Watch { cluster, probe, clock };
     AbortOnDropHandle::new(tokio::spawn(async move { watch.tell_seconds(&facts).await }))
 }

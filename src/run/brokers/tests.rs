@@ -4,7 +4,9 @@ use futures_util::future::BoxFuture;
 use super::*;
 use crate::cluster::ClusterError;
 use crate::ids::HostPort;
+use crate::kafka::admin::Traffic;
 use crate::kafka::admin::fake::{FakeBroker, shared};
+use crate::probe::WatchedTopic;
 use crate::record::sink::{self, FactSource};
 
 /// Nodes that only can be looked at; the engine never answers for those without a state.
@@ -28,6 +30,10 @@ impl Seen {
         let (nodes, states) = (1..).zip(nodes).map(node).unzip();
         Self(nodes, states)
     }
+}
+
+fn probe(topics: Vec<WatchedTopic>, clock: &Clock) -> BrokerProbe {
+    BrokerProbe::new(topics, WITHIN, clock.clone(), Traffic::default())
 }
 
 fn never<T: Send + 'static>() -> BoxFuture<'static, Result<T, ClusterError>> {
@@ -112,8 +118,8 @@ async fn each_node_has_a_row_and_none_waits_for_another() {
     ]);
     let clock = Clock::real();
     let (facts, mut source) = sink::channel(clock.now() + Duration::from_millis(50), 0, 64);
-    let topics = vec![WatchedTopic { name: "orders".into(), probed: 0 }];
-    let watch = watch(Arc::new(cluster), topics, clock, facts);
+    let probe = probe(vec![WatchedTopic { name: "orders".into(), probed: 0 }], &clock);
+    let watch = watch(Arc::new(cluster), probe, clock, facts);
     let named = |name: &str| Some(name.to_owned());
     let expected = [
         (-1, 1, named("running"), Some(1), Some(2)),
@@ -135,7 +141,7 @@ async fn a_second_that_was_slept_through_has_a_row_without_figures() {
     let clock = Clock::real();
     let (facts, mut source) = sink::channel(clock.now() + Duration::from_millis(500), 0, 64);
     let cluster = Seen::new([(Some(NodeState::Absent), None)]);
-    let _watch = watch(Arc::new(cluster), Vec::new(), clock, facts);
+    let _watch = watch(Arc::new(cluster), probe(Vec::new(), &clock), clock, facts);
     let absent = Some("absent".to_owned());
     assert_eq!(next(&mut source).await, (-1, 1, absent.clone(), None, None));
     tokio::time::advance(Duration::from_secs(3)).await;
