@@ -12,6 +12,7 @@ mod command_line;
 mod documents;
 mod every_step;
 mod java;
+mod layers;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;
 mod plan_check;

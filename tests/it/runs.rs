@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::program::{Results, Running, chaos, left_of, requests_in_logs, run_plan};
-use crate::support;
+use crate::{layers, support};
 
 fn shipped(plan: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plans").join(plan)
@@ -70,6 +70,9 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let due = totals["due"].as_u64().unwrap();
     assert!((200 * 18..200 * 60).contains(&due), "200 records are due per second, for 18 s and the steps: {due}");
 
+    layers::assert_a_kill_is_followed(&results, 2, 6);
+    // What is asked of a node that dies is cut off, in every connection that it still takes.
+    layers::assert_probing_is_cheap_and_counted(&results, 20);
     assert_eq!(nodes_down(&results), BTreeSet::from(["2".to_owned()]), "brokers.csv");
 
     let kill = results.rows("steps.csv").into_iter().find(|row| row["action"] == "kill").unwrap();
@@ -147,6 +150,8 @@ async fn refresh_rates_follow_max_age_and_the_brokers_count_the_same() {
         assert_eq!(counted.values().sum::<u64>(), ours, "{group}: nothing is killed, so the counts are equal");
     }
     assert_eq!(outage_rows(&results), 0, "a run without steps reports no outage");
+    // Nothing is cut off but what is asked when the run ends: one question to each node, and a long poll.
+    layers::assert_probing_is_cheap_and_counted(&results, 5);
     let generator = &results.run["generator"];
     assert!(generator["rss_bytes_max"].as_u64().unwrap() <= 60 << 20, "{generator}");
 }
