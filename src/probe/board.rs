@@ -36,6 +36,8 @@ pub(super) struct Board {
     state: Mutex<State>,
     /// Wakes all who wait for their next look.
     pub(super) stirred: Notify,
+    /// Wakes all who wait for an answer that is overdue.
+    pub(super) mended: Notify,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Board {
     pub(super) fn new(topics: Vec<TopicName>, clock: Clock, facts: FactSink) -> Self {
         let state = State { cadence: Cadence::new(clock.now()), picture: Picture::default(), controller: None, asked: BTreeMap::new() };
         let watched = topics.iter().cloned().collect();
-        Self { clock, facts, topics, watched, state: Mutex::new(state), stirred: Notify::new() }
+        Self { clock, facts, topics, watched, state: Mutex::new(state), stirred: Notify::new(), mended: Notify::new() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -63,6 +65,11 @@ impl Board {
     pub(super) fn step_fired(&self) {
         self.state().cadence.step_fired(self.clock.now());
         self.stirred.notify_waiters();
+    }
+
+    /// A step is done.
+    pub(super) fn step_done(&self) {
+        self.mended.notify_waiters();
     }
 
     /// Whom to ask how far nodes have fetched.
@@ -97,21 +104,32 @@ impl Board {
         state.compare(now);
     }
 
-    /// A broker has answered a question that was sent at `asked_at`.
-    pub(super) fn broker_showed(&self, node: BrokerId, view: ClusterView, asked_at: Moment) {
+    /// A broker has answered a question that was sent at `asked_at`, with what it said before. Returns whether that still was its last word.
+    pub(super) fn broker_repeated(&self, node: BrokerId, asked_at: Moment) -> bool {
+        let mut state = self.state();
+        let is_last = state.picture.shown(node).is_some();
+        if is_last {
+            state.asked.insert(node, asked_at);
+        }
+        is_last
+    }
+
+    /// A broker has answered a question that was sent at `asked_at`. Returns whether it shows something else than before.
+    pub(super) fn broker_showed(&self, node: BrokerId, view: ClusterView, asked_at: Moment) -> bool {
         let now = self.clock.now();
         let view = shown::comparable(view);
         let mut state = self.state();
         let not_before = state.asked.insert(node, asked_at);
         let changes = shown::changes(state.picture.shown(node), &view);
         if changes.is_empty() {
-            return;
+            return false;
         }
         for shows in changes {
             self.tell_shown(now, node, not_before, shows);
         }
         state.picture.show(node, Some(view));
         state.compare(now);
+        true
     }
 
     /// A broker does not answer a question that was sent at `asked_at`; whoever still waits for it says so by `is_pending`.

@@ -66,11 +66,11 @@ impl Cadence {
         }
     }
 
-    /// When the next look begins after one that took from `began` to `ended`. A look never takes more than half of the time, so that big
-    /// clusters are not flooded.
+    /// When the next look begins after one that took from `began` to `ended`. A look takes no more than half of the time, so that big clusters
+    /// are not flooded; one that took very long has only waited.
     pub(super) fn next_look(&self, began: Moment, ended: Moment, now: Moment) -> Moment {
         let every = if now < self.fast_end() { FAST } else { SLOW };
-        (began + every).max(ended + ended.since(began))
+        (began + every).max(ended + ended.since(began).min(SLOW))
     }
 
     /// Whether looks have just turned slow although the layers disagree; said once for each time.
@@ -171,7 +171,8 @@ mod tests {
         let begun = Moment(1_000_000);
         let mut cadence = Cadence::new(begun);
         let ms = Duration::from_millis;
-        for (is_fast, took, expected) in [(true, 2, 10), (true, 7, 14), (true, 40, 80), (false, 40, 500), (false, 400, 800)] {
+        let rows = [(true, 2, 10), (true, 7, 14), (true, 40, 80), (true, 3_000, 3_500), (false, 40, 500), (false, 400, 800)];
+        for (is_fast, took, expected) in rows {
             if is_fast {
                 cadence.step_fired(begun);
             }

@@ -234,8 +234,13 @@ impl Image {
     fn put(&mut self, partition: &PartitionState) {
         let topic = self.topics.entry(partition.topic.clone()).or_default();
         // A topic that is made anew has nothing of the one before.
-        topic.retain(|_, known| known.topic_id == partition.topic_id);
-        topic.insert(partition.partition, partition.clone());
+        if topic.values().next().is_some_and(|known| known.topic_id != partition.topic_id) {
+            topic.clear();
+        }
+        let mut partition = partition.clone();
+        // As in answers that are compared with it.
+        partition.isr.sort_unstable();
+        topic.insert(partition.partition, partition);
     }
 
     /// Whether a broker knows a later leadership of a partition than this image does.
@@ -263,11 +268,12 @@ impl Image {
     }
 }
 
-/// Whether a broker shows a partition as the controller has it. The ISR of a [`comparable`](super::shown::comparable) view is in order.
+/// Whether a broker shows a partition as the controller has it; the ISRs of both are in order.
 fn is_shown(known: &PartitionState, topic: &TopicView, view: &PartitionView) -> bool {
-    let mut isr = known.isr.clone();
-    isr.sort_unstable();
-    topic.id == Some(known.topic_id) && view.leader == known.leader && view.leader_epoch == Some(known.leader_epoch) && view.isr == isr
+    topic.id == Some(known.topic_id)
+        && view.leader == known.leader
+        && view.leader_epoch == Some(known.leader_epoch)
+        && view.isr == known.isr
 }
 
 #[cfg(test)]

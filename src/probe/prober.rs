@@ -57,7 +57,7 @@ pub struct Prober {
     ended: oneshot::Receiver<()>,
 }
 
-/// Tells the probes that a step is done, from anywhere. Does nothing once they have ended.
+/// Tells the probes of steps, from anywhere. Does nothing once they have ended.
 #[derive(Clone, Debug)]
 pub struct StepNudge(Arc<Board>);
 
@@ -65,6 +65,11 @@ impl StepNudge {
     /// A step was asked for: the layers may change from now on.
     pub fn step_fired(&self) {
         self.0.step_fired();
+    }
+
+    /// A step is done: it may have mended what held an answer up, and TCP may be slow to notice. What is overdue is asked anew.
+    pub fn step_done(&self) {
+        self.0.step_done();
     }
 }
 

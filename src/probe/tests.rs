@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use kafka_protocol::messages::ApiKey;
-
 use super::board::Board;
 use super::*;
 use crate::clock::Clock;
@@ -127,6 +125,7 @@ async fn a_broker_that_does_not_answer_keeps_its_one_question() {
     assert_told(&mut source, &["1 shows nothing, not before"]).await;
     // Time for many more looks, if each were given up.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(state.lock().unwrap().connections, 1, "clients wait in the same queue");
     one.freeze(false);
     let again = [
         "1 serves orders/0 in 3: up to 40",
@@ -135,9 +134,16 @@ async fn a_broker_that_does_not_answer_keeps_its_one_question() {
         "1 shows orders/0 led by 1 in 3, not before",
     ];
     assert_told(&mut source, &again).await;
+    // It is asked on, and a step that is done makes it be asked over a new connection.
+    one.freeze(true);
+    assert_told(&mut source, &["1 shows nothing, not before"]).await;
+    prober.nudge().step_done();
+    while state.lock().unwrap().connections < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    one.freeze(false);
+    assert_told(&mut source, &again).await;
     prober.finish().await;
-    let connections = state.lock().unwrap().asked.iter().filter(|(_, api, _)| *api == ApiKey::ApiVersions).count();
-    assert_eq!(connections, 1, "clients wait in the same queue");
 }
 
 #[tokio::test]

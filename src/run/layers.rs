@@ -6,7 +6,7 @@ use super::RunError;
 use super::steps::StepFacts;
 use crate::clock::Clock;
 use crate::cluster::Node;
-use crate::fault::{StepEvent, StepSink};
+use crate::fault::{StepEvent, StepSink, What};
 use crate::ids::{HostPort, TopicName};
 use crate::probe::{ProbeConfig, ProbedNode, Prober, StepNudge};
 use crate::record::sink::FactSink;
@@ -25,7 +25,7 @@ pub(super) fn look(nodes: &[Node], topics: Vec<TopicName>, clock: &Clock, facts:
     Prober::start(config, clock).map_err(RunError::Thread)
 }
 
-/// Makes the probes look closely from each step's request on, and passes all that is told on to the facts.
+/// Makes the probes look closely from the request of each step that may change something, and passes all that is told on to the facts.
 #[derive(Debug)]
 pub(super) struct NudgingSteps {
     facts: Arc<StepFacts>,
@@ -41,8 +41,10 @@ impl NudgingSteps {
 
 impl StepSink for NudgingSteps {
     fn on_step(&self, event: StepEvent) {
-        if matches!(&event, StepEvent::Requested { .. }) {
-            self.nudge.step_fired();
+        match &event {
+            StepEvent::Requested { step, .. } if step.what != What::Wait => self.nudge.step_fired(),
+            StepEvent::Acknowledged { .. } => self.nudge.step_done(),
+            _ => {}
         }
         self.facts.on_step(event);
     }

@@ -60,6 +60,8 @@ pub(crate) struct FakeState {
     pub(crate) leaves_out: bool,
     /// Highest version of ApiVersions that is known.
     pub(crate) api_versions_max: i16,
+    /// Connections that were made, to all brokers.
+    pub(crate) connections: usize,
     /// Client id, key and version of what was asked.
     pub(crate) asked: Vec<(String, ApiKey, i16)>,
 }
@@ -135,6 +137,7 @@ async fn serve(id: i32, listener: TcpListener, state: Shared, is_frozen: Arc<Ato
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
+        state.lock().unwrap().connections += 1;
         connections.spawn(converse(id, stream, Arc::clone(&state), Arc::clone(&is_frozen)));
     }
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use kafka_protocol::protocol::Request;
 
-pub use caller::Caller;
+pub use caller::{Caller, MetadataAnswer};
 pub use error::{AdminError, TopicFailure};
 pub use offsets::{End, InEpoch};
 pub use requester::{MetadataQuestion, MetadataRequester};

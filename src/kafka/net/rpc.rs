@@ -172,10 +172,18 @@ impl Rpc {
     /// # Errors
     /// Any [`RpcError`]; after all but [`RpcError::Unsupported`] and [`RpcError::Unsendable`] the connection is spent.
     pub async fn call<R: Request>(&mut self, request: &R, timeout: Duration) -> Result<R::Response, RpcError> {
-        let Some(version) = self.versions.highest_common::<R>() else {
-            return Err(RpcError::Unsupported { address: self.address.clone(), api: api_name(R::KEY) });
-        };
+        let version = self.highest::<R>()?;
         self.call_version(request, version, timeout).await
+    }
+
+    /// The same, and the response is left as it came: a frame that begins with the request's correlation id, and the version that it is in.
+    ///
+    /// # Errors
+    /// As [`Rpc::call`], but a response that cannot be decoded is none.
+    pub async fn call_undecoded<R: Request>(&mut self, request: &R, timeout: Duration) -> Result<(Bytes, i16), RpcError> {
+        let version = self.highest::<R>()?;
+        let deadline = self.clock.instant_of(self.clock.now() + timeout);
+        Ok((self.exchange(request, version, deadline, timeout).await?, version))
     }
 
     /// Asks in a given version, whatever the broker said.
@@ -189,6 +197,11 @@ impl Rpc {
             self.spent = true;
             self.malformed(source)
         })
+    }
+
+    fn highest<R: Request>(&self) -> Result<i16, RpcError> {
+        let unsupported = || RpcError::Unsupported { address: self.address.clone(), api: api_name(R::KEY) };
+        self.versions.highest_common::<R>().ok_or_else(unsupported)
     }
 
     /// Asks for versions in the newest form; a broker that does not know it answers error 35 in the oldest, with its range.
