@@ -19,6 +19,9 @@ pub(crate) struct Shown {
     isr: NodeSet,
 }
 
+/// When a broker showed a topic, and its id's number; `None`: it did not know the topic.
+type TopicShown = (Sight, Option<u32>);
+
 /// A leader's answer to a request with its epoch.
 #[derive(Clone, Copy, Debug)]
 struct Served {
@@ -43,6 +46,8 @@ pub(crate) enum Serving {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Caches {
     shown: BTreeMap<Part, BTreeMap<BrokerId, Vec<Shown>>>,
+    /// The id under which each broker knew a topic.
+    topics: BTreeMap<u32, BTreeMap<BrokerId, Vec<TopicShown>>>,
     served: BTreeMap<Part, Vec<Served>>,
     /// When each broker began to answer (`None`) or ceased to (why).
     silence: BTreeMap<BrokerId, Vec<(i64, Option<String>)>>,
@@ -55,6 +60,13 @@ impl Caches {
         match &stamped.fact {
             Fact::BrokerShows { node, not_before_us, shows } => {
                 self.note_silence(*node, stamped.time_us, shows);
+                if let BrokerShows::Topic { topic, topic_id, .. } = shows
+                    && self.room.take()
+                {
+                    let topic_id = topic_id.as_ref().map(|id| index.topic_ids.number(id));
+                    let shown = (Sight { not_before_us: *not_before_us, time_us: stamped.time_us }, topic_id);
+                    self.topics.entry(index.topics.number(topic)).or_default().entry(*node).or_default().push(shown);
+                }
                 let BrokerShows::Partition { topic, topic_id, partition, leader, leader_epoch, isr, .. } = shows else { return };
                 if !self.room.take() {
                     return;
@@ -92,6 +104,12 @@ impl Caches {
     pub(crate) fn shows(&self, broker: BrokerId, change: &Change) -> Option<Sight> {
         let shown = self.shown.get(&change.part)?.get(&broker)?;
         shown.iter().find(|shown| reflects(shown, change)).map(|shown| shown.sight)
+    }
+
+    /// When a broker's answers began to show that a topic is gone, or another one under its name.
+    pub(crate) fn forgets(&self, broker: BrokerId, topic: u32, topic_id: u32, since_us: i64) -> Option<Sight> {
+        let mut shown = self.topics.get(&topic)?.get(&broker)?.iter();
+        shown.find(|(sight, id)| sight.time_us >= since_us && *id != Some(topic_id)).map(|(sight, _)| *sight)
     }
 
     /// All that a broker showed of a partition, in order.

@@ -90,7 +90,7 @@ pub(crate) struct Clients {
     asked: BTreeMap<Who, Vec<Asked>>,
     /// Ends of connections, by their cause's number among the words.
     disconnected: Vec<(At, u32)>,
-    /// Producers that tell of their caches.
+    /// Clients that tell of the leaders in their caches.
     telling: BTreeSet<Who>,
     has_begun: bool,
     pub(crate) room: Room<KEPT_MAX>,
@@ -104,7 +104,6 @@ impl Clients {
             Fact::StepRequested { .. } => self.has_begun = true,
             Fact::PartitionCount { group, producer, topic, topic_id, to, node, reason, .. } if self.room.take() => {
                 let who = index.who(group, *producer);
-                self.telling.insert(who);
                 let topic_id = topic_id.as_ref().map(|id| index.topic_ids.number(id));
                 let reason = reason.as_ref().map(|reason| index.word(reason));
                 let counted = Counted { time_us, who, topic_id, to: *to, node: *node, reason };
@@ -160,7 +159,7 @@ impl Clients {
         }
     }
 
-    /// The client that a producer sends through: several may share one, which speaks as the first of them. `None`: it does not tell of its cache.
+    /// The client that a producer sends through: several may share one, which speaks as the first of them. `None`: it tells of no leader.
     pub(crate) fn client_of(&self, who: Who) -> Option<Who> {
         self.telling.range(..=who).next_back().copied().filter(|client| client.group == who.group)
     }
@@ -178,6 +177,16 @@ impl Clients {
         knowing
     }
 
+    /// How each client first came to know that a topic is gone, or another one under its name.
+    pub(crate) fn forgot(&self, topic: u32, topic_id: u32, since_us: i64) -> BTreeMap<Who, Learned> {
+        let mut forgot = BTreeMap::new();
+        let is_gone = |counted: &&Counted| counted.to == 0 || counted.topic_id.is_some_and(|id| id != topic_id);
+        for counted in self.counts.get(&topic).into_iter().flatten().filter(|counted| counted.time_us >= since_us).filter(is_gone) {
+            forgot.entry(counted.who).or_insert(counted.how());
+        }
+        forgot
+    }
+
     /// How each client first came to know of a change, or of what came after it.
     pub(crate) fn learned(&self, change: &Change, index: &Index) -> BTreeMap<Who, Learned> {
         let mut learned = BTreeMap::new();
@@ -190,8 +199,7 @@ impl Clients {
                     && counted.topic_id.is_none_or(|id| id == change.after.topic_id)
             };
             for counted in self.counts.get(&topic).into_iter().flatten().filter(fits) {
-                let Counted { time_us, node, reason, .. } = *counted;
-                learned.entry(counted.who).or_insert(Learned { time_us, node, reason, is_hint: false });
+                learned.entry(counted.who).or_insert(counted.how());
             }
             return learned;
         }
@@ -249,6 +257,12 @@ impl Clients {
             }
         }
         causes.into_iter().max_by_key(|(_, count)| *count).map(|(cause, _)| cause)
+    }
+}
+
+impl Counted {
+    fn how(&self) -> Learned {
+        Learned { time_us: self.time_us, node: self.node, reason: self.reason, is_hint: false }
     }
 }
 

@@ -126,8 +126,8 @@ type Place = (Layer, Option<BrokerId>, Option<u32>);
 struct Survey<'a> {
     /// The change that is shown, with its stages.
     worst: Option<(&'a Change, Stages)>,
-    /// Of a step that changed no partition: its last record.
-    events: Option<(i64, Stages)>,
+    /// Of a step that changed no partition: its last record, in words.
+    events: Option<(String, i64, Stages)>,
     late: Option<Late<'a>>,
     /// Times, and how many are missing.
     places: BTreeMap<Place, (Vec<i64>, u64)>,
@@ -150,12 +150,12 @@ impl<'a> Survey<'a> {
     }
 
     fn take_events(&mut self, layers: &Layers, step: &Step<'_>) {
-        let Some((offset, stages)) = stages::of_events(layers, step) else { return };
+        let Some((what, offset, stages)) = stages::of_events(layers, step) else { return };
         for late in scan::of_stages(layers, step, None, offset, &stages) {
             self.late = Some(scan::weightier(step, self.late.take(), late));
         }
         self.add(&stages);
-        self.events = Some((offset, stages));
+        self.events = Some((what, offset, stages));
     }
 
     fn add(&mut self, stages: &Stages) {
@@ -189,9 +189,7 @@ impl<'a> Survey<'a> {
 fn waterfall(layers: &Layers, step: &Step<'_>, survey: &Survey<'_>, worst: Option<&Path<'_>>) -> Option<Waterfall> {
     let (partition, change, offset, stages) = match (&survey.worst, &survey.events) {
         (Some((change, stages)), _) => (Some(layers.index.part_name(change.part)), words::change(layers, change), change.offset, stages),
-        (None, Some((offset, stages))) => {
-            (None, step.events.last().map(|event| words::noticed(event)).unwrap_or_default(), *offset, stages)
-        }
+        (None, Some((what, offset, stages))) => (None, what.clone(), *offset, stages),
         (None, None) => return None,
     };
     let last_ack_us = stages.shown().filter(|(stage, _)| stage.layer == Layer::Delivery).filter_map(|(_, placed)| placed.time_us).max();

@@ -39,7 +39,7 @@ use findings::{LayerFinding, ProbeFinding};
 /// What took longer than this, while records waited, is told as held up. Outages begin at half a second above the baseline.
 const ORDINARY_US: i64 = 1_000_000;
 
-/// The same where no record waited: nobody was hurt, and clients may take their time to ask.
+/// The same where no record waited: nobody was hurt, clients may take their time to ask, and a machine may be busy.
 const QUIET_ORDINARY_US: i64 = 5_000_000;
 
 /// All that was seen of the layers.
@@ -91,6 +91,7 @@ impl Layers {
                 self.nodes.fold(stamped);
                 self.clients.fold(stamped, &mut self.index);
             }
+            Fact::RunStarted(run) => run.groups.iter().for_each(|group| _ = self.index.groups.number(&group.name)),
             Fact::ProbeSecond(second) => self.cost.fold(second),
             _ => self.clients.fold(stamped, &mut self.index),
         }

@@ -33,6 +33,8 @@ pub(crate) enum Why<'a> {
     NoLeader,
     /// No controller was the active one.
     NoController,
+    /// The client does not tell what it knows.
+    Untold,
     /// Producers still sent to this node, which did not know that it leads no more.
     OldLeader,
     /// The node did not answer a Metadata request.
@@ -256,7 +258,7 @@ impl<'a> Walk<'_, 'a> {
         let tells = change.kind == Kind::Shrunk || self.layers.clients.client_of(self.wait.who).is_some();
         match learned {
             // Of a client that tells nothing of itself nobody knows whether it knew.
-            None if !tells => self.advance(Layer::Delivery, leader, Why::Layer, self.end_us),
+            None if !tells => self.advance(Layer::Delivery, leader, Why::Untold, self.end_us),
             _ => self.last_stretch(leader, learned.map_or(change.made.earliest_us(), |learned| learned.time_us)),
         }
     }

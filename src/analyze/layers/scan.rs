@@ -5,7 +5,7 @@ use super::index::Part;
 use super::log::{Change, Kind};
 use super::stages::{Stage, Stages};
 use super::step::Step;
-use super::{Layers, ORDINARY_US, QUIET_ORDINARY_US};
+use super::{Layers, QUIET_ORDINARY_US};
 use crate::ids::BrokerId;
 use crate::record::fact::StepOutcome;
 use crate::record::layer::Layer;
@@ -58,7 +58,7 @@ pub(crate) fn without_record<'a>(layers: &Layers, step: &Step<'a>) -> Option<Lat
     };
     if let Some(lost_us) = layers.quorum.lost_since_us().filter(|lost_us| *lost_us < step.until_us) {
         let late = late(Layer::Committed, lost_us.max(step.began_us), None);
-        return (late.for_us(step) > ORDINARY_US).then_some(late);
+        return (late.for_us(step) > QUIET_ORDINARY_US).then_some(late);
     }
     let is_refused = matches!(step.record.outcome, Some(StepOutcome::Failed | StepOutcome::NotObserved)) && step.record.nodes.is_empty();
     let until_us = Some(step.until_us).filter(|until_us| *until_us < step.end_us);
@@ -72,7 +72,8 @@ pub(crate) fn of_stages<'a>(layers: &Layers, step: &Step<'_>, change: Option<&'a
         let Some(stage) = stage else { continue };
         late.extend(match stage.layer {
             Layer::Committed | Layer::Fetched | Layer::BrokerCache | Layer::Servable => of_node(layers, step, stages, at, stage),
-            Layer::ClientCache if change.is_some_and(|change| change.kind == Kind::Made) => of_group(step, stages, at, stage),
+            // Whom a new leader concerns shows in the waits.
+            Layer::ClientCache if change.is_none_or(|change| change.kind == Kind::Made) => of_group(step, stages, at, stage),
             _ => None,
         });
     }
@@ -120,7 +121,7 @@ fn of_node<'a>(layers: &Layers, step: &Step<'_>, stages: &Stages, at: usize, sta
         what: stage.what.clone(),
         is_without_controller,
     };
-    (late.for_us(step) > ORDINARY_US).then_some(late)
+    (late.for_us(step) > QUIET_ORDINARY_US).then_some(late)
 }
 
 /// A group whose caches do not show that a topic has grown.
@@ -142,6 +143,5 @@ fn of_group<'a>(step: &Step<'_>, stages: &Stages, at: usize, stage: &Stage) -> O
         what: String::new(),
         is_without_controller: false,
     };
-    let ordinary_us = if until_us.is_some() { QUIET_ORDINARY_US } else { ORDINARY_US };
-    (late.for_us(step) > ordinary_us).then_some(late)
+    (late.for_us(step) > QUIET_ORDINARY_US).then_some(late)
 }

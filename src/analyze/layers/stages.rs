@@ -104,36 +104,47 @@ pub(crate) fn of_change(layers: &Layers, step: &Step<'_>, change: &Change) -> St
     stages
 }
 
-/// The stages of a step whose records are not about partitions: up to the last of them.
-pub(crate) fn of_events(layers: &Layers, step: &Step<'_>) -> Option<(i64, Stages)> {
-    let last = step.events.last()?;
+/// The stages of a step whose records are not about partitions, up to the last of them: that in words, and its offset.
+pub(crate) fn of_events(layers: &Layers, step: &Step<'_>) -> Option<(String, i64, Stages)> {
+    let mut last = *step.events.last()?;
     let mut stages = Stages::default();
     let mut record = causes(&mut stages, layers, step, last.offset, last.made);
+    if last.node.is_some() {
+        // Of other nodes than the step's own no more is told than of these.
+        last = step.causes(layers, last.offset, last.made).last().copied()?;
+    }
     if last.node.is_none() {
         record = Some(stages.put(Some(stage(Layer::Detected, None, words::noticed(last))), Some(last.made), record.as_slice()));
     }
-    log_stages(&mut stages, layers, last.offset, last.made, record?);
+    let (committed, fetched) = log_stages(&mut stages, layers, last.offset, last.made, record?);
+    if let Noticed::TopicRemoved { topic, topic_id } = &last.noticed
+        && let Some(topic) = layers.index.topics.find(topic)
+    {
+        topic::removed(&mut stages, layers, step, topic, *topic_id, last.made, committed, &fetched);
+    }
     stages.placed = place(&stages.graph);
-    Some((last.offset, stages))
+    Some((words::noticed(last), last.offset, stages))
 }
 
 /// What the controller noticed, one after the other; a broker that has registered has to catch up before it is unfenced.
 fn causes(stages: &mut Stages, layers: &Layers, step: &Step<'_>, offset: i64, made: Sight) -> Option<usize> {
     let mut last: Option<usize> = None;
-    for event in step.causes(layers, offset, made) {
-        last = Some(stages.put(Some(stage(Layer::Detected, event.node, words::noticed(event))), Some(event.made), last.as_slice()));
-        if let Some((node, sight)) = caught_up(layers, event) {
+    let causes = step.causes(layers, offset, made);
+    for (at, event) in causes.iter().enumerate() {
+        if let Some((node, sight)) = caught_up(layers, &causes[..at], event) {
             let what = "caught up to its registration".to_owned();
             last = Some(stages.put(Some(stage(Layer::Detected, Some(node), what)), Some(sight), last.as_slice()));
         }
+        last = Some(stages.put(Some(stage(Layer::Detected, event.node, words::noticed(event))), Some(event.made), last.as_slice()));
     }
     last
 }
 
-fn caught_up(layers: &Layers, event: &Event) -> Option<(BrokerId, Sight)> {
-    let Noticed::Registered { .. } = event.noticed else { return None };
-    let node = event.node?;
-    Some((node, layers.quorum.fetched(node, event.offset, event.made.earliest_us())?))
+/// Before a broker is unfenced: when it had fetched its own registration.
+fn caught_up(layers: &Layers, before: &[&Event], event: &Event) -> Option<(BrokerId, Sight)> {
+    let node = event.node.filter(|_| event.noticed == Noticed::Unfenced)?;
+    let registered = before.iter().rfind(|before| before.node == Some(node) && matches!(before.noticed, Noticed::Registered { .. }))?;
+    Some((node, layers.quorum.fetched(node, registered.offset, registered.made.earliest_us())?))
 }
 
 /// Committed, and fetched by each node.
@@ -179,26 +190,11 @@ fn client_stages(
     committed: usize,
 ) -> BTreeMap<u32, Vec<usize>> {
     let topic = layers.index.of_part(change.part).map_or(u32::MAX, |(topic, _)| topic);
-    let mut groups: BTreeMap<u32, (Vec<(Who, Learned)>, u64)> = BTreeMap::new();
-    for (who, how) in learned {
-        groups.entry(who.group).or_default().0.push((*who, *how));
-    }
-    for who in layers.clients.knowing(topic, step.began_us).iter().filter(|who| !learned.contains_key(who)) {
-        if step.is_active(layers.index.group_name(who.group), change.made.earliest_us()) {
-            groups.entry(who.group).or_default().1 += 1;
-        }
-    }
+    let groups = by_group(layers, step, topic, change.made.earliest_us(), learned);
     let mut firsts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (group, (learned, never)) in &groups {
         let first = first_told(stages, learned, caches, committed);
-        let mut cache = Stage { group: Some(*group), never: *never, ..stage(Layer::ClientCache, None, "its cache".to_owned()) };
-        for (_, how) in learned {
-            cache.times_us.push(how.time_us);
-            *cache.by_reason.entry(words::reason(layers, how)).or_default() += 1;
-            if let Some(node) = how.node {
-                *cache.by_node.entry(node.0).or_default() += 1;
-            }
-        }
+        let cache = cache_stage(layers, *group, learned, *never);
         let last = cache.times_us.iter().max().copied().map(Sight::exact);
         stages.put(Some(cache), last, &first);
         firsts.insert(*group, first);
@@ -213,6 +209,35 @@ fn client_stages(
         }
     }
     firsts
+}
+
+/// A group's caches.
+fn cache_stage(layers: &Layers, group: u32, learned: &[(Who, Learned)], never: u64) -> Stage {
+    let mut cache = Stage { group: Some(group), never, ..stage(Layer::ClientCache, None, "its cache".to_owned()) };
+    for (_, how) in learned {
+        cache.times_us.push(how.time_us);
+        *cache.by_reason.entry(words::reason(layers, how)).or_default() += 1;
+        if let Some(node) = how.node {
+            *cache.by_node.entry(node.0).or_default() += 1;
+        }
+    }
+    cache
+}
+
+/// Clients by group: those that know, and how many do not although they knew the topic and are to send.
+type ByGroup = BTreeMap<u32, (Vec<(Who, Learned)>, u64)>;
+
+fn by_group(layers: &Layers, step: &Step<'_>, topic: u32, made_us: i64, learned: &BTreeMap<Who, Learned>) -> ByGroup {
+    let mut groups = ByGroup::new();
+    for (who, how) in learned {
+        groups.entry(who.group).or_default().0.push((*who, *how));
+    }
+    for who in layers.clients.knowing(topic, step.began_us).iter().filter(|who| !learned.contains_key(who)) {
+        if step.is_active(layers.index.group_name(who.group), made_us) {
+            groups.entry(who.group).or_default().1 += 1;
+        }
+    }
+    groups
 }
 
 /// Of each broker that told a group, the first producer that it told: it cannot have told before it knew.
@@ -277,3 +302,5 @@ fn delivery(stages: &mut Stages, change: &Change, acks: BTreeMap<Who, Option<i64
         stages.put(Some(acks), last, &[first]);
     }
 }
+
+mod topic;

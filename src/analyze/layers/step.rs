@@ -89,8 +89,7 @@ fn waits(layers: &Layers, scene: Scene<'_>, window: usize) -> Vec<Wait> {
         let topic = TopicName::from(scene.stretches.topics.name(stretch.pair.topic));
         let part = layers.index.find_part(&topic, PartitionIndex(stretch.pair.partition))?;
         let group = layers.index.groups.find(&scene.stretches.groups.name(stretch.pair.group).to_owned());
-        // A group that told nothing of itself has no number.
-        let who = Who { group: group.unwrap_or(u32::MAX), producer: stretch.pair.producer };
+        let who = Who { group: group?, producer: stretch.pair.producer };
         Some(Wait { who, part, from_us: stretch.first_due_us, until_us: stretch.first_ok_us })
     };
     let mut waits: Vec<Wait> = own.filter_map(|hit| wait(hit.stretch)).collect();

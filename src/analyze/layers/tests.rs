@@ -3,13 +3,11 @@
 use super::findings::{Held, LayerFinding};
 use crate::analyze::Analysis;
 use crate::analyze::findings::Findings;
-use crate::ids::BrokerId;
-use crate::record::broker::{Led, LogEnd};
-use crate::record::fact::{Fact, StepOutcome};
+use crate::record::fact::Fact;
 use crate::record::layer::{BrokerShows, Layer};
-use crate::record::sample::layers::{Asked, Part, answered, fenced, registered, stopping, unfenced};
-use crate::record::sample::scenes::{MOVED, STEADY, cluster, followed_by, killed, noticed_kill};
-use crate::record::sample::{Pair, Sample};
+use crate::record::sample::Sample;
+use crate::record::sample::layers::{Part, answered, fenced, registered, stopping, unfenced};
+use crate::record::sample::scenes::{BEFORE, MOVED, STEADY, cluster, followed_by, killed, noticed_kill};
 
 fn findings(stream: &Sample) -> Findings {
     let mut analysis = Analysis::new();
@@ -17,7 +15,7 @@ fn findings(stream: &Sample) -> Findings {
     analysis.finish()
 }
 
-pub(super) fn finding(stream: &Sample, step: u32) -> LayerFinding {
+fn finding(stream: &Sample, step: u32) -> LayerFinding {
     findings(stream).layers.into_iter().find(|finding| finding.step == step).unwrap()
 }
 
@@ -30,6 +28,8 @@ fn held(stream: &Sample, step: u32) -> Held {
 fn answer(held: &Held) -> (Layer, Option<i32>, Option<&str>, bool, &str) {
     (held.layer, held.node, held.group.as_deref(), held.is_stuck, &held.in_words)
 }
+
+mod rounds;
 
 #[test]
 fn a_kill_is_held_up_by_the_session() {
@@ -151,82 +151,6 @@ fn a_wait_that_a_later_step_ends_is_explained_by_that_steps_records() {
     assert_eq!((kill.partitions, finding(&stream, 2).held), (0, None));
 }
 
-/// Round: the quorum has lost its majority, then a broker is killed.
-#[test]
-fn without_a_majority_nothing_is_committed() {
-    let stream = cluster().followed(None, 9_000).step(1, "kill", "2", 10_000).gap(STEADY, 10_020, None).end(40_000);
-    let held = held(&stream, 1);
-    let words = "no active controller since 10.0 s: nothing is noticed or committed, orders/0 waits";
-    assert_eq!(answer(&held), (Layer::Committed, None, None, true, words));
-    assert_eq!((held.for_ms, held.of_ms), (29_980, 29_980));
-}
-
-/// The same with a request of an administrator, for which no record waits; and with a record that was written and never committed.
-#[test]
-fn without_a_majority_an_administrators_change_is_not_committed_either() {
-    let request =
-        |stream: Sample| stream.child(1, None, None, "add-partitions", "orders 3 -> 6", 10_000).done(1, 39_000, StepOutcome::Failed);
-    let lost = cluster().followed(None, 9_000);
-    let words = "no active controller since 10.0 s: nothing is noticed or committed";
-    assert_eq!(answer(&held(&request(lost).end(40_000), 1)), (Layer::Committed, None, None, true, words));
-    let written = request(cluster()).record(501, Part(3, 1, 0, &[1, 2, 3]).made(), 10_030).followed(None, 13_000);
-    let words = "no active controller since 13.0 s: records from offset 501 on are not committed";
-    assert_eq!(answer(&held(&written.end(40_000), 1)), (Layer::Committed, None, None, true, words));
-}
-
-/// Round: broker 2 cannot reach the controllers, and leaders move (off it, since it is fenced).
-#[test]
-fn a_broker_that_is_cut_off_from_the_controllers_is_named() {
-    let cut = || cluster().step(1, "link", "2 -> controllers", 10_000).record(501, fenced(2), 19_000).record(502, MOVED.changed(), 19_001);
-    // Its clients send on to it, and it takes what they send.
-    let waiting = followed_by(cut(), &[1, 3], 19_012).gap(STEADY, 19_010, None).end(40_000);
-    let words = "orders/0: broker 2 has not fetched the controller's log past offset 502 since 19.0 s; it still says leader 2, epoch 4";
-    assert_eq!(answer(&held(&waiting, 1)), (Layer::Fetched, Some(2), None, true, words));
-    // Nobody waits: its answers are wrong all the same.
-    let finding = finding(&followed_by(cut(), &[1, 3], 19_012).end(40_000), 1);
-    let words = "node 2 has not fetched the controller's log past offset 501 since 19.0 s; of orders/0 it still says leader 2, epoch 4";
-    assert_eq!(answer(finding.held.as_ref().unwrap()), (Layer::Fetched, Some(2), None, true, words));
-    let remark = "Brokers disagreed on orders/0 for 21.0 s, until the end: broker 1 showed the change first, broker 2 last; a client that \
-                  asked broker 2 meanwhile would have got leader 2, epoch 4.";
-    assert_eq!(finding.remarks, [remark]);
-}
-
-/// The same, healed before the end.
-#[test]
-fn a_broker_that_was_cut_off_for_a_while_is_named_too() {
-    let stream = cluster().step(1, "link", "2 -> controllers", 10_000).record(501, fenced(2), 19_000).record(502, MOVED.changed(), 19_001);
-    let stream = followed_by(stream, &[1, 3], 19_012).fetched(2, 510, 31_000).shows_partition(2, MOVED, 31_010).end(40_000);
-    let held = held(&stream, 1);
-    assert_eq!((held.layer, held.node, held.is_stuck, held.for_ms), (Layer::Fetched, Some(2), false, 11_999));
-    // Clients that went on sending to it waited for it.
-    let waited = stream.asked(STEADY, answered(2, "produce_error", 4), 31_040).learned(STEADY, MOVED, 2, 4, 31_040).gap(
-        STEADY,
-        19_020,
-        Some(31_100),
-    );
-    let finding = finding(&waited, 1);
-    let words = "orders/0: 12.0 of 12.1 s until broker 2, to which `steady` still sent, had fetched the record";
-    assert_eq!(answer(finding.held.as_ref().unwrap()), (Layer::Fetched, Some(2), None, false, words));
-}
-
-#[test]
-fn a_broker_that_has_fetched_but_does_not_show_it_is_stuck_in_its_cache() {
-    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
-    let stream = followed_by(stream, &[1, 3], 10_030).fetched(2, 503, 10_040).end(40_000);
-    let words = "broker 2 has fetched offset 503, but does not show it since 10.0 s; of orders/0 it still says leader 2, epoch 4";
-    assert_eq!(answer(&held(&stream, 1)), (Layer::BrokerCache, Some(2), None, true, words));
-}
-
-#[test]
-fn a_leader_that_refuses_is_stuck_in_serving() {
-    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
-    let mut stream = followed_by(stream, &[1, 2, 3], 10_030);
-    stream.facts.retain(|stamped| !matches!(stamped.fact, Fact::Servable { .. }));
-    let held = held(&stream.serves(3, MOVED, Some(56), 10_050).end(40_000), 1);
-    let words = "leader 3 of orders/0 refuses: error 56 since 10.0 s";
-    assert_eq!(answer(&held), (Layer::Servable, Some(3), None, true, words));
-}
-
 #[test]
 fn a_leader_that_refuses_for_a_while_is_named_with_its_error() {
     let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
@@ -243,116 +167,39 @@ fn a_leader_that_refuses_for_a_while_is_named_with_its_error() {
     assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::Servable, Some(3), None, false, words));
 }
 
-/// `orders` grows to four partitions, and all brokers know.
-fn grown() -> Sample {
-    let new = Part(3, 1, 0, &[1, 2, 3]);
-    let stream = cluster().step(1, "add-partitions", "orders 3 -> 4", 10_000).record(501, new.made(), 10_020).committed(501, 10_030);
-    let stream = (1..=3)
-        .fold(stream, |stream, node| stream.fetched(node, 501, 10_032).shows_count(node, 4, 10_040).shows_partition(node, new, 10_040));
-    stream.serves(1, new, None, 10_045)
-}
-
-/// Round: caches with a metadata.max.age.ms of 600 s under growth.
 #[test]
-fn caches_that_never_ask_are_stuck() {
-    let held = held(&grown().counted(Pair("steady", 1, 0), (3, 4), "disconnect", 3, 14_000).end(40_000), 1);
+fn a_topic_that_is_gone_is_followed_by_brokers_and_caches() {
+    use crate::record::layer::ControllerChange;
+    use crate::record::sample::layers::topic_id;
+    let removed = ControllerChange::TopicRemoved { topic: "orders".into(), topic_id: topic_id() };
+    let gone = || BrokerShows::Topic { topic: "orders".into(), topic_id: None, partition_count: 0, error: Some(3) };
+    let stream = cluster().step(1, "delete-topic", "orders", 10_000).record(501, removed, 10_020).committed(501, 10_030);
+    let stream =
+        [1, 2, 3].iter().fold(stream, |stream, node| stream.fetched(*node, 501, 10_032).shows(*node, gone(), 10_040 + i64::from(*node)));
+    let stream = stream.counted(STEADY, (3, 0), "metadata_error", 3, 10_100).end(40_000);
+    let finding = finding(&stream, 1);
     let words =
-        "client cache: 1 of 2 producers of `steady` do not see orders/3 since 10.0 s; they ask when their metadata.max.age.ms is over";
-    assert_eq!(answer(&held), (Layer::ClientCache, None, Some("steady"), true, words));
-    assert_eq!(held.for_ms, 29_960);
+        "client cache: 1 of 2 producers of `steady` do not see the change since 10.0 s; they ask when their metadata.max.age.ms is over";
+    assert_eq!(answer(finding.held.as_ref().unwrap()), (Layer::ClientCache, None, Some("steady"), true, words));
+    let waterfall = finding.waterfall.unwrap();
+    let seen: Vec<_> = waterfall.stages.iter().map(|stage| (stage.layer.name(), stage.time_ms)).collect();
+    let fetched = [("fetched", Some(10_032)); 3];
+    let mut expected = vec![("detected", Some(10_020)), ("committed", Some(10_030))];
+    expected.extend(fetched);
+    expected.extend([1, 2, 3].map(|node| ("broker_cache", Some(10_040 + node))));
+    expected.push(("client_cache", Some(10_100)));
+    assert_eq!((seen, waterfall.change.as_str()), (expected, "topic orders removed"));
 }
 
 #[test]
-fn growth_that_all_caches_see_soon_is_held_up_by_nothing_and_late_by_their_age() {
-    let seen = |at_ms: i64| {
-        let stream = (0..2).fold(grown(), |stream, producer| stream.counted(Pair("steady", producer, 0), (3, 4), "age", 3, at_ms));
-        stream.first_used(Pair("steady", 0, 3), at_ms + 10).end(40_000)
-    };
-    assert_eq!(finding(&seen(11_900), 1).held, None);
-    let held = held(&seen(39_000), 1);
-    let words = "client cache: the last of 2 producers of `steady` saw orders/3 only after 29.0 s";
-    assert_eq!(answer(&held), (Layer::ClientCache, None, Some("steady"), false, words));
-}
-
-/// A look at the log of `orders/0` on broker 3.
-fn log_of_new_leader(stream: Sample, second: i64, end: i64, high_watermark: i64) -> Sample {
-    stream.broker(3, second, |seen| {
-        let partition = LogEnd {
-            topic: "orders".into(),
-            partition: crate::ids::PartitionIndex(0),
-            leader_epoch: None,
-            replicas: None,
-            high_watermark: Some(high_watermark),
-            log_end_offset: Some(end),
-        };
-        seen.led = Some(Led { leaders: 2, under_replicated: 0, probed: vec![partition] });
-    })
-}
-
-/// `orders/0` is moved to 3, everybody knows, and records of `steady` wait from then on.
-fn moved_and_known() -> Sample {
-    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
-    followed_by(stream, &[1, 2, 3], 10_030)
-        .asked(STEADY, answered(1, "produce_error", 4), 10_200)
-        .learned(STEADY, MOVED, 1, 4, 10_200)
-        .gap(STEADY, 10_050, None)
-}
-
-/// Round: the clients' link to the new leader is a black hole: with an open connection, requests go there and nothing comes back.
-#[test]
-fn requests_that_do_not_reach_the_new_leader_are_stuck_on_their_route() {
-    let stream = log_of_new_leader(log_of_new_leader(moved_and_known(), 12, 70, 70), 30, 70, 70);
-    let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s";
-    assert_eq!(answer(&held(&stream.routed(STEADY, 3, 10_205).end(40_000), 1)), (Layer::Route, Some(3), Some("steady"), true, words));
-    // Without one, they cannot even be sent; nobody looks at the log.
-    let disconnected = Fact::Disconnected {
-        group: "steady".to_owned(),
-        producer: crate::ids::ProducerIndex(0),
-        node: BrokerId(3),
-        cause: "setup_timeout".to_owned(),
-        in_flight: 0,
-        metadata_in_flight: false,
-    };
-    let stream = moved_and_known().at(20_400, disconnected).end(40_000);
-    let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s (their connections end by \
-                 setup_timeout)";
-    assert_eq!(answer(&held(&stream, 1)), (Layer::Route, Some(3), Some("steady"), true, words));
-}
-
-/// The same, and the client's own question goes to the broker that it cannot reach.
-#[test]
-fn a_question_that_nobody_answers_is_stuck_on_its_route_too() {
-    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
-    let unanswered = Asked { node: 3, reason: "produce_error", outcome: "unanswered", took_ms: 29_800, version: 2 };
-    let stream = followed_by(stream, &[1, 2, 3], 10_030).asked(STEADY, unanswered, 40_000).gap(STEADY, 10_050, None).end(40_000);
-    let words = "orders/0: node 3 does not answer Metadata requests of `steady` since 10.2 s";
-    assert_eq!(answer(&held(&stream, 1)), (Layer::Route, Some(3), Some("steady"), true, words));
-}
-
-/// The link was a black hole already, and no leader moved.
-#[test]
-fn a_leader_that_clients_cannot_reach_is_named_without_any_change() {
-    let stream = log_of_new_leader(log_of_new_leader(cluster().step(1, "link", "clients -> 2", 10_000), 12, 70, 70), 30, 70, 70);
-    let stream = stream.at(
-        20_000,
-        Fact::Disconnected {
-            group: "steady".to_owned(),
-            producer: crate::ids::ProducerIndex(0),
-            node: BrokerId(2),
-            cause: "request_timeout".to_owned(),
-            in_flight: 1,
-            metadata_in_flight: false,
-        },
-    );
-    let held = held(&stream.gap(STEADY, 10_050, None).end(40_000), 1);
-    assert_eq!((held.layer, held.node, held.is_stuck), (Layer::Route, Some(2), true));
-}
-
-#[test]
-fn a_leader_that_takes_records_and_acknowledges_none_is_stuck_in_delivery() {
-    let stream = log_of_new_leader(log_of_new_leader(moved_and_known(), 12, 70, 60), 30, 90, 60);
-    let words = "orders/0: requests of `steady` reach leader 3, epoch 5, but it acknowledges nothing since 10.2 s";
-    assert_eq!(answer(&held(&stream.routed(STEADY, 3, 10_205).end(40_000), 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
+fn of_a_client_that_tells_of_no_leader_nothing_is_claimed() {
+    let stream = Sample::new(&[("steady", 1)]).image(&BEFORE, -1_500).pairs("steady", 1, 1).load("steady", -2, 40);
+    let stream = stream.counted(STEADY, (0, 3), "unknown", 0, -1_300).step(1, "elect-leaders", "orders", 10_000);
+    let stream = followed_by(stream.record(503, MOVED.changed(), 10_020), &[1, 2, 3], 10_030).gap(STEADY, 10_030, None).end(40_000);
+    let held = held(&stream, 1);
+    assert_eq!((held.layer, held.node, held.is_stuck), (Layer::Delivery, Some(3), true));
+    let words = "orders/0: `steady` gets nothing acknowledged since 10.0 s, and does not tell whether it knows leader 3, epoch 5";
+    assert_eq!(held.in_words, words);
 }
 
 /// A paused leader is not noticed before its session is over; its clients wait for its answer for longer than that.
@@ -466,13 +313,4 @@ fn nothing_is_claimed_where_nobody_saw_the_controllers_log() {
     let stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 1).load("steady", -2, 20).step(1, "kill", "2", 10_000);
     let findings = findings(&stream.gap(STEADY, 10_020, Some(19_000)).end(20_000));
     assert_eq!((findings.layers.len(), findings.probes), (0, None));
-}
-
-#[test]
-fn a_broker_that_does_not_answer_though_it_runs_is_named() {
-    let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
-    let stream =
-        followed_by(stream, &[1, 3], 10_030).fetched(2, 503, 10_040).shows(2, BrokerShows::Nothing { why: "timed out".into() }, 11_000);
-    let words = "broker 2 does not answer Metadata requests (timed out)";
-    assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::BrokerCache, Some(2), None, true, words));
 }

@@ -71,6 +71,7 @@ pub(crate) fn noticed(event: &Event) -> String {
         Noticed::Registered { broker_epoch } => format!("registered, broker epoch {broker_epoch}"),
         Noticed::Unregistered => "unregistered".to_owned(),
         Noticed::Elected => "active controller".to_owned(),
+        Noticed::TopicRemoved { topic, .. } => format!("topic {topic} removed"),
         Noticed::Other(words) => words.clone(),
     }
 }
@@ -102,11 +103,12 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
             Noticed::Unfenced => format!("until broker {node} was unfenced"),
             Noticed::Unregistered => format!("until broker {node} was unregistered"),
             Noticed::Elected => format!("until controller {node} was the active one"),
-            Noticed::Other(_) => "until the controller had made its record".to_owned(),
+            Noticed::TopicRemoved { .. } | Noticed::Other(_) => "until the controller had made its record".to_owned(),
         },
         (_, Why::NotNoticed) => format!("in which the controller did not notice that broker {node} was down"),
         (_, Why::NoLeader) => "without a leader: no replica could be elected".to_owned(),
         (_, Why::NoController) => "without an active controller".to_owned(),
+        (_, Why::Untold) => format!("in which `{group}` got nothing acknowledged, and does not tell whether it knew the change"),
         (_, Why::Unanswered) => format!("in which node {node} did not answer a Metadata request of `{group}`"),
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
         (_, Why::Refused(code)) => format!("in which leader {node} refused (error {code})"),
@@ -145,6 +147,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
     let offset = path.change.map_or_else(|| "its record".to_owned(), |change| format!("offset {}", change.offset));
     match (segment.layer, segment.why) {
         (_, Why::NoController) => format!("no active controller since {since} s: nothing is noticed or committed, {part} waits"),
+        (_, Why::Untold) => {
+            format!("{part}: `{group}` gets nothing acknowledged since {since} s, and does not tell whether it knows {now}")
+        }
         (_, Why::NotNoticed) => format!("{part}: the controller has not noticed since {since} s that broker {node} is down{still}"),
         (_, Why::NoLeader) => format!("{part}: no leader since {since} s: no replica can be elected"),
         (_, Why::Unanswered) => format!("{part}: node {node} does not answer Metadata requests of `{group}` since {since} s"),
@@ -174,7 +179,7 @@ pub(crate) fn late(layers: &Layers, step: &Step<'_>, late: &Late<'_>) -> String 
     let node = late.node.map_or_else(|| "?".to_owned(), |node| node.to_string());
     let offset = late.offset.map_or_else(String::new, |offset| offset.to_string());
     let (since, took) = (seconds(late.since_us), span(late.for_us(step)));
-    let part = late.part().map_or_else(String::new, |part| layers.index.part_name(part));
+    let part = late.part().map_or_else(|| "the change".to_owned(), |part| layers.index.part_name(part));
     let shown = late.node.zip(late.part()).and_then(|(node, part)| layers.caches.at(node, part, late.since_us));
     let still = shown.map_or_else(String::new, |shown| format!("; of {part} it still says {}", answer(shown.leader, shown.epoch)));
     let silent = late.node.and_then(|node| layers.caches.silent(node)).map(|(_, why)| why);

@@ -4,7 +4,7 @@ use super::layers::{Part, answered, fenced};
 use super::{Pair, Sample};
 
 /// `orders/0` is led by 2 in epoch 4, `orders/1` by 1, `orders/2` by 3.
-const BEFORE: [Part; 3] = [Part(0, 2, 4, &[1, 2, 3]), Part(1, 1, 4, &[1, 2, 3]), Part(2, 3, 4, &[1, 2, 3])];
+pub(crate) const BEFORE: [Part; 3] = [Part(0, 2, 4, &[1, 2, 3]), Part(1, 1, 4, &[1, 2, 3]), Part(2, 3, 4, &[1, 2, 3])];
 /// Broker 2 is gone.
 pub(crate) const MOVED: Part = Part(0, 3, 5, &[1, 3]);
 const SHRUNK: Part = Part(1, 1, 4, &[1, 3]);

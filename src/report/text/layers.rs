@@ -103,7 +103,8 @@ fn rows(layers: &LayerFinding, waterfall: &Waterfall, end_ms: i64) -> Table {
             Some(time_ms) => span_ms(time_ms - layers.began_ms),
             None => "never".to_owned(),
         };
-        let within = row.time_ms.zip(row.not_before_ms).map_or_else(String::new, |(time, not_before)| span_ms(time - not_before));
+        let within = row.time_ms.zip(row.not_before_ms).filter(|(time_ms, not_before_ms)| time_ms > not_before_ms);
+        let within = within.map_or_else(String::new, |(time_ms, not_before_ms)| span_ms(time_ms - not_before_ms));
         let bar = bar(layers.began_ms, end_ms, reached_ms, &row);
         layer_ms = layer_ms.max(row.first_ms.unwrap_or(layer_ms));
         table.row([format!("{} {}", row.layer as u8, words(row.layer)), row.who, row.what, after, within, bar]);
