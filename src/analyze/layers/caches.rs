@@ -103,6 +103,10 @@ impl Caches {
     /// When a broker's answers began to show a change, or a later state.
     pub(crate) fn shows(&self, broker: BrokerId, change: &Change) -> Option<Sight> {
         let shown = self.shown.get(&change.part)?.get(&broker)?;
+        let before = shown.iter().rfind(|shown| shown.sight.time_us < change.made.earliest_us());
+        if before.is_some_and(|before| is_so_already(before, change)) {
+            return Some(Sight { not_before_us: None, time_us: change.made.time_us });
+        }
         shown.iter().find(|shown| reflects(shown, change)).map(|shown| shown.sight)
     }
 
@@ -161,6 +165,12 @@ impl Caches {
             silence.push((time_us, why));
         }
     }
+}
+
+/// Whether an answer from before a change of the ISR is what it would be after it: a broker that has missed the changes in between shows no other.
+fn is_so_already(before: &Shown, change: &Change) -> bool {
+    let is_of_isr = matches!(change.kind, Kind::Shrunk | Kind::Other);
+    is_of_isr && before.epoch == Some(change.after.epoch) && before.isr == change.after.isr
 }
 
 /// Whether an answer shows a change, or what came after it. Answers hold no partition epoch, so another ISR than the one before counts.
@@ -224,6 +234,19 @@ mod tests {
             .shows_partition(1, new, 9_015);
         let (caches, log) = folded(&stream);
         assert_eq!(caches.shows(BrokerId(1), &log.changes()[0]).map(|sight| sight.time_us), Some(9_015_000));
+    }
+
+    #[test]
+    fn a_broker_that_missed_a_smaller_isr_shows_the_full_one_already() {
+        let (full, small) = (Partition(0, 1, 4, &[1, 2, 3]), Partition(0, 1, 4, &[1, 3]));
+        let stream = Sample::new(&[]).image(&[full], -1_000).shows_partition(2, full, -900).record(501, small.changed(), 9_000).record(
+            502,
+            full.changed(),
+            20_000,
+        );
+        let (caches, log) = folded(&stream);
+        let shows: Vec<_> = log.changes().iter().map(|change| caches.shows(BrokerId(2), change)).collect();
+        assert_eq!(shows, [None, Some(Sight { not_before_us: None, time_us: 20_000_000 })]);
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub(crate) fn of_stages<'a>(layers: &Layers, step: &Step<'_>, change: Option<&'a
     for (at, stage) in stages.stages.iter().enumerate() {
         let Some(stage) = stage else { continue };
         late.extend(match stage.layer {
+            // That a replica is in sync again, nobody has to know.
+            Layer::BrokerCache if change.is_some_and(|change| change.kind == Kind::Other) => None,
             Layer::Committed | Layer::Fetched | Layer::BrokerCache | Layer::Servable => of_node(layers, step, stages, at, stage),
             // Whom a new leader concerns shows in the waits.
             Layer::ClientCache if change.is_none_or(|change| change.kind == Kind::Made) => of_group(step, stages, at, stage),

@@ -261,7 +261,7 @@ fn acks(layers: &Layers, step: &Step<'_>, change: &Change, learned: &BTreeMap<Wh
     for wait in step.waits_of.get(&change.part).into_iter().flatten().filter(of_change) {
         acks.entry(wait.who).or_insert(wait.until_us);
     }
-    if change.kind == Kind::Shrunk {
+    if !matches!(change.kind, Kind::Made | Kind::Led) {
         return acks;
     }
     let served_us = match layers.caches.serving(change) {

@@ -42,7 +42,9 @@ pub(super) fn layers(page: &mut Page, findings: &Findings) {
 fn step(page: &Page, findings: &Findings, layers: &LayerFinding) -> Vec<String> {
     let style = page.style;
     let of_step = findings.steps.iter().find(|step| step.step == layers.step);
-    let mut lines = vec![format!("  {}", style.heading(&title(layers, of_step)))];
+    let title = wrapped(&title(layers, of_step), WIDTH - 4);
+    let indent = |at: usize| if at == 0 { "  " } else { "    " };
+    let mut lines: Vec<String> = title.iter().enumerate().map(|(at, line)| format!("{}{}", indent(at), style.heading(line))).collect();
     let held = layers.held.as_ref().map_or_else(
         || "held up by nothing".to_owned(),
         |held| {
