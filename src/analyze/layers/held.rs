@@ -45,7 +45,7 @@ pub(crate) fn finding(layers: &Layers, step: &Step<'_>) -> LayerFinding {
     let median = step.waits.get(step.waits.len().saturating_sub(1) / 2).and_then(|wait| walk(layers, step, *wait));
     let held = stuck(layers, step)
         .or_else(|| survey.late.as_ref().filter(|late| late.until_us.is_none()).map(|late| of_late(layers, step, late)))
-        .or_else(|| worst.as_ref().and_then(|path| of_path(layers, path)))
+        .or_else(|| worst.as_ref().and_then(|path| of_path(layers, step, path)))
         .or_else(|| survey.late.as_ref().map(|late| of_late(layers, step, late)));
     LayerFinding {
         step: step.record.step.0,
@@ -54,7 +54,7 @@ pub(crate) fn finding(layers: &Layers, step: &Step<'_>) -> LayerFinding {
         leaders_changed: step.changes.values().filter(|change| change.kind == Kind::Led).count() as u64,
         waits: step.waits.len() as u64,
         held,
-        held_median: median.as_ref().and_then(|path| of_path(layers, path)),
+        held_median: median.as_ref().and_then(|path| of_path(layers, step, path)),
         remarks: remarks::of(layers, step, survey.worst.as_ref().map(|(change, _)| *change)),
         waterfall: waterfall(layers, step, &survey, worst.as_ref()),
         spreads: survey.spreads(layers, step),
@@ -67,8 +67,8 @@ fn stuck(layers: &Layers, step: &Step<'_>) -> Option<Held> {
     let unended: Vec<&Wait> = step.waits.iter().filter(|wait| wait.until_us.is_none()).collect();
     for wait in unended.iter().step_by(unended.len().div_ceil(STUCK_WAITS_MAX).max(1)) {
         let Some(path) = walk(layers, step, **wait) else { continue };
-        let Some(segment) = path.segments.iter().rfind(|segment| segment.until_us - segment.from_us >= STUCK_MIN_US) else { continue };
-        let held = || held_in(layers, &path, segment, segment.until_us - segment.from_us, true);
+        let Some(segment) = path.segments.iter().rfind(|segment| segment.for_us() >= STUCK_MIN_US) else { continue };
+        let held = || held_in(layers, &path, segment, &[segment], true);
         by_place.entry((segment.layer, segment.node, wait.who.group)).or_insert_with(|| (0, held())).0 += 1;
     }
     // Of equally many, the layer on which the others depend.
@@ -76,31 +76,31 @@ fn stuck(layers: &Layers, step: &Step<'_>) -> Option<Held> {
 }
 
 /// The layer that a wait spent most of its time in, if that is more than ordinary.
-fn of_path(layers: &Layers, path: &Path<'_>) -> Option<Held> {
-    let mut sums: BTreeMap<(Layer, Option<BrokerId>), (i64, &Segment<'_>)> = BTreeMap::new();
+fn of_path(layers: &Layers, step: &Step<'_>, path: &Path<'_>) -> Option<Held> {
+    let mut places: BTreeMap<(Layer, Option<BrokerId>), Vec<&Segment<'_>>> = BTreeMap::new();
     for segment in &path.segments {
-        let (sum, longest) = sums.entry((segment.layer, segment.node)).or_insert((0, segment));
-        *sum += segment.until_us - segment.from_us;
-        if segment.until_us - segment.from_us > longest.until_us - longest.from_us {
-            *longest = segment;
-        }
+        places.entry((segment.layer, segment.node)).or_default().push(segment);
     }
-    let (sum, longest) = sums.into_values().max_by_key(|(sum, _)| *sum)?;
-    (sum > ORDINARY_US).then(|| held_in(layers, path, longest, sum, path.is_stuck))
+    let sum = |parts: &[&Segment<'_>]| parts.iter().map(|segment| segment.for_us()).sum::<i64>();
+    let parts = places.into_values().max_by_key(|parts| sum(parts))?;
+    let longest = parts.iter().rev().max_by_key(|segment| segment.for_us())?;
+    let is_told = sum(&parts) > ORDINARY_US + step.baseline_p99_us(layers.index.group_name(path.wait.who.group));
+    is_told.then(|| held_in(layers, path, longest, &parts, path.is_stuck))
 }
 
-fn held_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>, for_us: i64, is_stuck: bool) -> Held {
-    let of_us = path.segments.iter().map(|segment| segment.until_us - segment.from_us).sum();
+/// The segment is the one that is told as the place; if the wait ended, the words tell all parts of it.
+fn held_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>, parts: &[&Segment<'_>], is_stuck: bool) -> Held {
+    let of_us = path.segments.iter().map(Segment::for_us).sum();
     Held {
         layer: segment.layer,
         node: segment.node.map(|node| node.0),
         group: segment.group.map(|group| layers.index.group_name(group).to_owned()),
         partition: Some(layers.index.part_name(path.wait.part)),
         since_ms: millis(segment.from_us),
-        for_ms: millis(for_us),
+        for_ms: millis(parts.iter().map(|segment| segment.for_us()).sum()),
         of_ms: millis(of_us),
         is_stuck,
-        in_words: if is_stuck { words::stuck_in(layers, path, segment) } else { words::held_in(layers, path, segment, for_us, of_us) },
+        in_words: if is_stuck { words::stuck_in(layers, path, segment) } else { words::held_in(layers, path, parts, of_us) },
     }
 }
 
@@ -226,6 +226,6 @@ fn segment_finding(layers: &Layers, segment: &Segment<'_>) -> SegmentFinding {
         node: segment.node.map(|node| node.0),
         group: segment.group.map(|group| layers.index.group_name(group).to_owned()),
         since_ms: millis(segment.from_us),
-        for_ms: millis(segment.until_us - segment.from_us),
+        for_ms: millis(segment.for_us()),
     }
 }

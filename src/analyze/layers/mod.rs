@@ -36,7 +36,7 @@ use crate::record::layer::ControllerChange;
 use crate::record::step::StepLedger;
 use findings::{LayerFinding, ProbeFinding};
 
-/// What took longer than this, while records waited, is told as held up. Outages begin at half a second above the baseline.
+/// What took so much longer than the baseline's slowest records, while records waited, is told as held up. Outages begin at half of it.
 const ORDINARY_US: i64 = 1_000_000;
 
 /// The same where no record waited: nobody was hurt, clients may take their time to ask, and a machine may be busy.

@@ -56,6 +56,12 @@ pub(crate) struct Segment<'a> {
     pub(crate) until_us: i64,
 }
 
+impl Segment<'_> {
+    pub(crate) fn for_us(&self) -> i64 {
+        self.until_us - self.from_us
+    }
+}
+
 /// A wait, explained.
 #[derive(Debug)]
 pub(crate) struct Path<'a> {

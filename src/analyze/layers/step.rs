@@ -7,6 +7,7 @@ use super::index::{Part, Who};
 use super::log::{Change, Event, Kind, Noticed};
 use super::order::Sight;
 use super::{Layers, Scene};
+use crate::analyze::outage::GroupBasis;
 use crate::analyze::window::StepWindow;
 use crate::ids::{PartitionIndex, TopicName};
 use crate::record::step::StepRecord;
@@ -125,7 +126,16 @@ impl<'a> Step<'a> {
 
     /// Whether a group's records were still due so long after the fault that a change had to reach it.
     pub(crate) fn is_active(&self, group: &str, until_us: i64) -> bool {
+        self.basis(group).is_some_and(|basis| basis.due_until_us >= until_us)
+    }
+
+    /// What the slowest ordinary records of a group took before the first step; 0 without a baseline.
+    pub(crate) fn baseline_p99_us(&self, group: &str) -> i64 {
+        self.basis(group).map_or(0, |basis| basis.p99_us)
+    }
+
+    fn basis(&self, group: &str) -> Option<&GroupBasis> {
         let number = self.scene.stretches.groups.iter().find(|(_, name)| *name == group).map(|(number, _)| number);
-        number.and_then(|number| self.scene.basis.get(number)).is_some_and(|basis| basis.due_until_us >= until_us)
+        number.and_then(|number| self.scene.basis.get(number))
     }
 }

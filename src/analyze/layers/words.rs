@@ -13,6 +13,9 @@ use crate::record::layer::Layer;
 /// A leader named in an answer to Produce, among the reasons of requests.
 const LEADER_HINT: &str = "leader_hint";
 
+/// A part of a place that is less than one in so many of it is not told.
+const PART_OF_PLACE: i64 = 10;
+
 /// A span in seconds with one decimal, without its unit.
 pub(crate) fn seconds(us: i64) -> String {
     let tenths = (us + 50_000).div_euclid(100_000);
@@ -86,10 +89,26 @@ pub(crate) fn reason(layers: &Layers, how: &Learned) -> String {
     }
 }
 
-/// A wait that ended: `orders/3: 9.0 of 9.3 s until the controller fenced broker 2 (its session timeout)`.
-pub(crate) fn held_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>, for_us: i64, of_us: i64) -> String {
+/// A wait that ended: `orders/3: 9.0 of 9.3 s until the controller fenced broker 2 (its session timeout)`; of several parts, each with its time.
+pub(crate) fn held_in(layers: &Layers, path: &Path<'_>, parts: &[&Segment<'_>], of_us: i64) -> String {
     let part = layers.index.part_name(path.wait.part);
-    format!("{part}: {} of {} s {}", seconds(for_us), seconds(of_us), why_held(layers, path, segment))
+    let for_us: i64 = parts.iter().map(|segment| segment.for_us()).sum();
+    let mut told: Vec<(i64, String)> = Vec::new();
+    for segment in parts.iter().filter(|segment| segment.for_us() * PART_OF_PLACE >= for_us) {
+        let why = why_held(layers, path, segment);
+        match told.last_mut().filter(|(_, last)| *last == why) {
+            Some((sum, _)) => *sum += segment.for_us(),
+            None => told.push((segment.for_us(), why)),
+        }
+    }
+    let of = format!("{} of {} s", seconds(for_us), seconds(of_us));
+    match &told[..] {
+        [(_, why)] => format!("{part}: {of} {why}"),
+        parts => {
+            let parts: Vec<String> = parts.iter().map(|(us, why)| format!("{} s {why}", seconds(*us))).collect();
+            format!("{part}: {of}: {}", parts.join(", then "))
+        }
+    }
 }
 
 fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {

@@ -4,10 +4,12 @@ use super::{answer, finding, held};
 use crate::ids::BrokerId;
 use crate::record::broker::{Led, LogEnd};
 use crate::record::fact::{Fact, StepOutcome};
+use crate::record::histogram::LatencyHistogram;
 use crate::record::layer::{BrokerShows, Layer};
-use crate::record::sample::layers::{Asked, Part, answered, fenced};
+use crate::record::sample::layers::{Asked, Part, answered, fenced, registered, unfenced};
 use crate::record::sample::scenes::{MOVED, STEADY, cluster, followed_by};
 use crate::record::sample::{Pair, Sample};
+use crate::record::second::GroupSecond;
 
 /// Round: the quorum has lost its majority, then a broker is killed.
 #[test]
@@ -204,4 +206,42 @@ fn a_broker_that_does_not_answer_though_it_runs_is_named() {
         followed_by(stream, &[1, 3], 10_030).fetched(2, 503, 10_040).shows(2, BrokerShows::Nothing { why: "timed out".into() }, 11_000);
     let words = "broker 2 does not answer Metadata requests (timed out)";
     assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::BrokerCache, Some(2), None, true, words));
+}
+
+/// Its only replica comes back: both what was noticed of it held it up.
+#[test]
+fn the_parts_of_a_wait_in_one_layer_are_told_each() {
+    let [lost, back] = [Part(0, 0, 5, &[]), Part(0, 2, 6, &[2])];
+    let stream = cluster().step(1, "kill", "2", 10_000).record(501, lost.changed(), 20_000).record(502, fenced(2), 20_000);
+    let stream =
+        stream.committed(502, 20_010).step(2, "start", "2", 21_000).record(510, registered(2), 22_000).record(511, unfenced(2), 25_700);
+    let stream = stream.record(512, back.changed(), 25_700).committed(512, 25_710);
+    let stream = [1, 3].iter().fold(stream, |stream, node| {
+        let stream = stream.fetched(*node, 502, 20_010).shows_partition(*node, lost, 20_020);
+        stream.fetched(*node, 512, 25_710).shows_partition(*node, back, 25_720)
+    });
+    let stream = stream.learned(STEADY, back, 1, 4, 25_750);
+    let held = held(&stream.gap(STEADY, 10_000, Some(26_000)).end(40_000), 1);
+    let words = "orders/0: 15.7 of 16.0 s: 10.0 s until the controller fenced broker 2 (its session timeout), then 2.0 s until broker 2 had \
+                 registered again, then 3.7 s until broker 2 was unfenced";
+    assert_eq!(answer(&held), (Layer::Detected, Some(2), None, false, words));
+}
+
+/// A machine whose slowest ordinary records take 900 ms: 1.6 s are not held up there, and are where all records are quick.
+#[test]
+fn what_is_ordinary_follows_the_baseline() {
+    let moved = || {
+        let stream = followed_by(cluster().step(1, "stop", "2", 10_000).record(503, MOVED.changed(), 10_020), &[1, 3], 10_030);
+        stream.learned(STEADY, MOVED, 1, 4, 10_060).routed(STEADY, 3, 11_660).gap(STEADY, 10_030, Some(11_670)).end(40_000)
+    };
+    let quick = held(&moved(), 1);
+    let words = "orders/0: 1.6 of 1.6 s in which requests of `steady` did not reach leader 3";
+    assert_eq!(answer(&quick), (Layer::Route, Some(3), Some("steady"), false, words));
+    let slow = |figures: &mut GroupSecond| {
+        let mut latency = LatencyHistogram::new();
+        latency.record_n(900_000, 100);
+        figures.histograms.insert("response_ok".to_owned(), latency.encode().unwrap());
+        figures.histogram_max_us.insert("response_ok".to_owned(), 900_000);
+    };
+    assert_eq!(finding(&moved().second("steady", 5, slow), 1).held, None);
 }
