@@ -94,7 +94,7 @@ pub(crate) struct Results {
     pub(crate) stdout: String,
     /// The progress.
     pub(crate) said: String,
-    _keep: tempfile::TempDir,
+    keep: tempfile::TempDir,
 }
 
 /// Runs a plan to its end.
@@ -108,7 +108,7 @@ pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
     let said = std::mem::take(&mut running.said);
     eprintln!("{stdout}");
     let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
-    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, said, _keep: keep }
+    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, said, keep }
 }
 
 impl Results {
@@ -116,6 +116,11 @@ impl Results {
     pub(crate) fn rows(&self, file: &str) -> Vec<std::collections::BTreeMap<String, String>> {
         let mut reader = csv::Reader::from_path(self.folder.join(file)).unwrap();
         reader.deserialize().map(|row| row.unwrap()).collect()
+    }
+
+    /// Leaves the folder for whoever wants to know why; where it is.
+    pub(crate) fn leave(self) -> PathBuf {
+        self.keep.keep().join("out")
     }
 
     /// A group of `run.json`.
