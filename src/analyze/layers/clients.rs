@@ -14,6 +14,9 @@ const KEPT_MAX: usize = 1_000_000;
 /// NETWORK_EXCEPTION: the client's own word for a request that was cut off, which no broker says.
 const CUT_OFF: i16 = 13;
 
+/// A producer's own end closes its connections, which says nothing of the way to a broker.
+const OWN_END: &str = "closing";
+
 /// A leader in a producer's cache.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
@@ -126,7 +129,7 @@ impl Clients {
                 let (reason, version, is_answered) = (index.word(reason), update_version.0, outcome == "updated");
                 self.asked.entry(who).or_default().push(Asked { time_us, sent_us, node: *node, reason, version, is_answered });
             }
-            Fact::Disconnected { group, producer, node, cause, .. } if self.room.take() => {
+            Fact::Disconnected { group, producer, node, cause, .. } if cause != OWN_END && self.room.take() => {
                 let (who, cause) = (index.who(group, *producer), index.word(cause));
                 self.disconnected.push((At { time_us, who, node: Some(*node), due_us: time_us }, cause));
             }

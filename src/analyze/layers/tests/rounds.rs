@@ -149,15 +149,16 @@ fn requests_that_do_not_reach_the_new_leader_are_stuck_on_their_route() {
     let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s";
     assert_eq!(answer(&held(&stream.routed(STEADY, 3, 10_205).end(40_000), 1)), (Layer::Route, Some(3), Some("steady"), true, words));
     // Without one, they cannot even be sent; nobody looks at the log.
-    let disconnected = Fact::Disconnected {
+    let disconnected = |cause: &str| Fact::Disconnected {
         group: "steady".to_owned(),
         producer: crate::ids::ProducerIndex(0),
         node: BrokerId(3),
-        cause: "setup_timeout".to_owned(),
+        cause: cause.to_owned(),
         in_flight: 0,
         metadata_in_flight: false,
     };
-    let stream = moved_and_known().at(20_400, disconnected).end(40_000);
+    let stream = moved_and_known().at(20_400, disconnected("setup_timeout"));
+    let stream = (0..3).fold(stream, |stream, _| stream.at(39_900, disconnected("closing"))).end(40_000);
     let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s (their connections end by \
                  setup_timeout)";
     assert_eq!(answer(&held(&stream, 1)), (Layer::Route, Some(3), Some("steady"), true, words));
