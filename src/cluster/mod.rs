@@ -23,6 +23,7 @@ pub mod inventory;
 pub mod janitor;
 pub mod java_image;
 pub mod labels;
+mod limits;
 pub mod owner;
 pub mod ports;
 mod progress;
@@ -36,6 +37,7 @@ pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
 pub use error::ClusterError;
 pub use guest::GuestHost;
 pub use labels::RunId;
+pub use limits::Limits;
 pub use progress::{Progress, ProgressFn};
 pub use relay::{LOOKER, Relay};
 
@@ -121,6 +123,12 @@ pub trait Cluster: Debug + Send + Sync {
     fn connect(&self, node: BrokerId) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// Whether a node is on its network, whatever its process does.
     fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>>;
+    /// What nodes may use from their start.
+    fn usual_limits(&self) -> Limits;
+    /// What the engine lets a node use now.
+    fn limits(&self, node: BrokerId) -> BoxFuture<'_, Result<Limits, ClusterError>>;
+    /// Lets a node use so much from now on, whatever its process does.
+    fn limit(&self, node: BrokerId, limits: Limits) -> BoxFuture<'_, Result<(), ClusterError>>;
     /// What the engine says of a node now.
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>>;
     /// Lets a node's machine drop all that it sends to these others, on open connections too.

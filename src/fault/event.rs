@@ -25,6 +25,8 @@ pub enum What {
     Disconnect,
     /// It comes back.
     Connect,
+    /// What a node may use.
+    Limit,
     /// A broker joins.
     AddBroker,
     /// Restarts one after the other.
@@ -56,6 +58,7 @@ impl What {
             Self::Unpause => "unpause",
             Self::Disconnect => "disconnect",
             Self::Connect => "connect",
+            Self::Limit => "limit",
             Self::AddBroker => "add-broker",
             Self::Rolling => "rolling",
             Self::Link => "link",

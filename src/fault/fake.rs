@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::clock::Clock;
 use crate::cluster::relay::Leg;
-use crate::cluster::{Cluster, ClusterError, Node, NodeState, NodeUsage, Relay};
+use crate::cluster::{Cluster, ClusterError, Limits, Node, NodeState, NodeUsage, Relay};
 use crate::ids::BrokerId;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
 
@@ -21,6 +21,8 @@ pub(super) struct FakeCluster {
     up: Mutex<BTreeMap<BrokerId, Up>>,
     /// Nodes that are off the network; their brokers are frozen.
     off: Mutex<BTreeSet<BrokerId>>,
+    /// Limits that differ from the usual ones.
+    limits: Mutex<BTreeMap<BrokerId, Limits>>,
     boot: Duration,
     /// Stands before every broker, if it was asked for.
     relay: Option<Relay>,
@@ -63,7 +65,17 @@ impl FakeCluster {
             up.insert(BrokerId(id), Up::Running(broker));
         }
         let up = Mutex::new(up);
-        Self { state, nodes: known, up, off: Mutex::default(), boot, relay: None, cut: Mutex::default(), calls: Mutex::default() }
+        Self {
+            state,
+            nodes: known,
+            up,
+            off: Mutex::default(),
+            limits: Mutex::default(),
+            boot,
+            relay: None,
+            cut: Mutex::default(),
+            calls: Mutex::default(),
+        }
     }
 
     /// With a relay before every broker.
@@ -188,6 +200,21 @@ impl Cluster for FakeCluster {
     fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
         let is_connected = !self.off.lock().unwrap().contains(&node);
         Box::pin(async move { Ok(is_connected) })
+    }
+
+    fn usual_limits(&self) -> Limits {
+        Limits { cpu_thousandths: None, memory_bytes: Some(768 << 20) }
+    }
+
+    fn limits(&self, node: BrokerId) -> BoxFuture<'_, Result<Limits, ClusterError>> {
+        let limits = self.limits.lock().unwrap().get(&node).copied().unwrap_or(self.usual_limits());
+        Box::pin(async move { Ok(limits) })
+    }
+
+    fn limit(&self, node: BrokerId, limits: Limits) -> BoxFuture<'_, Result<(), ClusterError>> {
+        drop(self.called(&format!("limit to {limits}:"), node));
+        self.limits.lock().unwrap().insert(node, limits);
+        Box::pin(async { Ok(()) })
     }
 
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {

@@ -21,6 +21,8 @@ pub enum Heal {
     Connect(BrokerId),
     /// Take back whatever hurts the links between clients and brokers.
     ClientLinks,
+    /// Let a node use what it used to.
+    Limits(BrokerId),
     /// Let a node send to another one again.
     MendLink {
         /// Who sends.
@@ -66,6 +68,7 @@ impl Guards {
                 _ if !stays => Ok(()),
                 Heal::Start(node) => cluster.start(node).await,
                 Heal::Connect(node) => cluster.connect(node).await,
+                Heal::Limits(node) => cluster.limit(node, cluster.usual_limits()).await,
                 Heal::MendLink { from, to } => cluster.mend_links(from, &[to]).await,
             };
             if let Err(source) = healed {
@@ -78,7 +81,10 @@ impl Guards {
     /// To be called before an act: a caller that is dropped in mid-call must still be healed.
     pub(super) fn before(&self, act: NodeAct, node: BrokerId) {
         if let Some(heal) = undoing(act, node) {
-            self.lock().push(heal);
+            let mut in_force = self.lock();
+            // Several limits of a node are undone by one.
+            in_force.retain(|known| *known != heal);
+            in_force.push(heal);
         }
     }
 
@@ -88,6 +94,8 @@ impl Guards {
             NodeAct::Start if is_done => Some(Heal::Start(node)),
             NodeAct::Unpause if is_done => Some(Heal::Unpause(node)),
             NodeAct::Connect if is_done => Some(Heal::Connect(node)),
+            // An earlier limit may still be in force, and undoing none does no harm.
+            NodeAct::Limit(_) => None,
             _ if !is_done => undoing(act, node),
             _ => None,
         };
@@ -132,6 +140,7 @@ fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {
         NodeAct::Pause => Some(Heal::Unpause(node)),
         NodeAct::Kill | NodeAct::Stop(_) => Some(Heal::Start(node)),
         NodeAct::Disconnect => Some(Heal::Connect(node)),
+        NodeAct::Limit(_) => Some(Heal::Limits(node)),
         NodeAct::Start | NodeAct::Unpause | NodeAct::Connect | NodeAct::Add => None,
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout_at;
 
@@ -14,10 +15,10 @@ use super::guard::Guards;
 use super::primitive::{NodeAct, Primitive};
 use super::text;
 use crate::clock::Clock;
-use crate::cluster::{Cluster, ClusterError, NodeState, Relay};
+use crate::cluster::{Cluster, ClusterError, Limits, NodeState, Relay};
 use crate::ids::BrokerId;
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
-use crate::plan::model::{ClientFault, LinkAct, Replication, TopicSpec};
+use crate::plan::model::{ClientFault, LimitChange, LinkAct, Replication, TopicSpec};
 
 /// Longest wait for the engine, on top of a stop's grace.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -42,6 +43,10 @@ impl Hands {
         match primitive {
             Primitive::Node { act: act @ (NodeAct::Disconnect | NodeAct::Connect), node } => {
                 check_link(*act, *node, self.answer(self.cluster.is_connected(*node)).await?)
+            }
+            Primitive::Node { act: NodeAct::Limit(change), node } => {
+                let now = self.answer(self.cluster.limits(*node)).await?;
+                check_limits(*change, *node, now, self.cluster.usual_limits())
             }
             Primitive::Node { act, node } => check_state(*act, *node, self.answer(self.cluster.state(*node)).await?),
             Primitive::ClientLink { to, group, fault } => {
@@ -92,6 +97,7 @@ impl Hands {
             NodeAct::Unpause => (self.cluster.unpause(node), ENGINE_TIMEOUT),
             NodeAct::Disconnect => (self.cluster.disconnect(node), ENGINE_TIMEOUT),
             NodeAct::Connect => (self.cluster.connect(node), ENGINE_TIMEOUT),
+            NodeAct::Limit(change) => (self.limit(node, change).boxed(), ENGINE_TIMEOUT),
         };
         match timeout_at(self.clock.instant_of(self.clock.now() + bound), call).await {
             Ok(done) => {
@@ -115,6 +121,11 @@ impl Hands {
 
     fn relay(&self) -> Result<&Relay, Outcome> {
         self.cluster.relay().ok_or_else(|| Outcome::Failed("this cluster was started without a relay before its brokers".to_owned()))
+    }
+
+    async fn limit(&self, node: BrokerId, change: LimitChange) -> Result<(), ClusterError> {
+        let now = self.cluster.limits(node).await?;
+        self.cluster.limit(node, now.after(change, self.cluster.usual_limits())).await
     }
 
     async fn act_on_links(&self, act: LinkAct, from: BrokerId, to: &[BrokerId]) -> Result<(), Outcome> {
@@ -158,6 +169,10 @@ fn check_link(act: NodeAct, node: BrokerId, is_connected: bool) -> Result<(), Ou
         (NodeAct::Disconnect, false) => Err(Outcome::NoOp(format!("node {node} is off its network"))),
         _ => Ok(()),
     }
+}
+
+fn check_limits(change: LimitChange, node: BrokerId, now: Limits, usual: Limits) -> Result<(), Outcome> {
+    if now.after(change, usual) == now { Err(Outcome::NoOp(format!("node {node} may use {now} already"))) } else { Ok(()) }
 }
 
 /// Whether something would change: a link between `from` and one of these is not yet as it shall be.

@@ -49,6 +49,13 @@ impl Watch {
         if matches!(act, NodeAct::Disconnect | NodeAct::Connect) {
             return self.look_at_link(act, node).await;
         }
+        if let NodeAct::Limit(change) = act {
+            return match self.cluster.limits(node.id).await {
+                Ok(now) if now.after(change, self.cluster.usual_limits()) == now => Look::Seen(format!("the engine says {now}")),
+                Ok(now) => Look::NotYet(format!("the engine says {now}")),
+                Err(error) => Look::NotYet(error.to_string()),
+            };
+        }
         let state = match self.cluster.state(node.id).await {
             Ok(state) => state,
             Err(error) => return Look::NotYet(error.to_string()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fault::event::What;
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{ClientFault, Condition, Down, LinkAct, TopicSpec};
+use crate::plan::model::{ClientFault, Condition, Down, LimitChange, LinkAct, TopicSpec};
 
 /// Something done to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum NodeAct {
     Disconnect,
     /// Back onto it.
     Connect,
+    /// Less to use, or more again.
+    Limit(LimitChange),
     /// First start of a broker that joins.
     Add,
 }
@@ -39,6 +41,7 @@ impl NodeAct {
             Self::Unpause => What::Unpause,
             Self::Disconnect => What::Disconnect,
             Self::Connect => What::Connect,
+            Self::Limit(_) => What::Limit,
             Self::Add => What::AddBroker,
         }
     }
@@ -46,7 +49,7 @@ impl NodeAct {
     /// Whether it hurts; else it heals.
     #[must_use]
     pub fn is_fault(self) -> bool {
-        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause | Self::Disconnect)
+        matches!(self, Self::Kill | Self::Stop(_) | Self::Pause | Self::Disconnect | Self::Limit(_))
     }
 }
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::{Clock, Moment};
 use crate::cluster::Cluster;
 use crate::ids::{BrokerId, PartitionIndex, TopicPartition};
-use crate::plan::model::{Action, ClientFault, Condition, Down, LinkAct, Pace, Replication, Step, Target, TopicSpec};
+use crate::plan::model::{Action, Ceiling, ClientFault, Condition, Down, LimitChange, LinkAct, Pace, Replication, Step, Target, TopicSpec};
 
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<StepEvent>>);
@@ -314,6 +314,19 @@ async fn a_node_off_the_network_is_asked_by_nobody_until_it_is_back() {
     assert_eq!(run.guards.in_force(), [Heal::Connect(BrokerId(1))]);
     assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
     assert!(cluster.is_connected(BrokerId(1)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_limit_changes_what_it_names_and_is_undone_where_the_cluster_stays() {
+    let cluster = Arc::new(FakeCluster::start(1).await);
+    let limit = |cpu_thousandths, memory_bytes| Action::Limit { target: node(1), change: LimitChange { cpu_thousandths, memory_bytes } };
+    let half = Some(Ceiling::AtMost(500));
+    let run = run(&cluster, [limit(half, Some(Ceiling::AtMost(512 << 20))), limit(None, Some(Ceiling::Usual)), limit(half, None)]).await;
+    assert_eq!(run.only_failure(), Outcome::NoOp("node 1 may use 0.5 cores, 768 MiB already".to_owned()));
+    assert_eq!(cluster.calls(), ["limit to 0.5 cores, 512 MiB: 1", "limit to 0.5 cores, 768 MiB: 1"]);
+    assert_eq!(run.guards.in_force(), [Heal::Limits(BrokerId(1))]);
+    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert_eq!(cluster.calls()[2..], ["limit to every core, 768 MiB: 1"]);
 }
 
 #[tokio::test]

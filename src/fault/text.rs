@@ -34,6 +34,7 @@ pub(super) fn condition(condition: &Condition) -> String {
 pub(super) fn node_act(act: NodeAct) -> String {
     match act {
         NodeAct::Stop(grace) => format!("stop (grace {})", duration(grace)),
+        NodeAct::Limit(change) => format!("limit ({change})"),
         _ => act.what().to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::model::{Action, ClientFault, Condition, Down, Expectation, Layout, Replication, Target};
+use super::model::{Action, Ceiling, ClientFault, Condition, Down, Expectation, Layout, LimitChange, Replication, Target};
 use super::units::{show_duration, show_size};
 
 impl fmt::Display for Target {
@@ -36,6 +36,21 @@ impl fmt::Display for Down {
             Self::Kill => f.write_str("kill"),
             Self::Stop { grace } => write!(f, "stop with a grace of {}", show_duration(*grace)),
         }
+    }
+}
+
+impl fmt::Display for LimitChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cores = |ceiling| match ceiling {
+            Ceiling::AtMost(thousandths) => format!("cpus {}", thousandths as f64 / 1000.0),
+            Ceiling::Usual => "cpus none".to_owned(),
+        };
+        let memory = |ceiling| match ceiling {
+            Ceiling::AtMost(bytes) => format!("memory {}", show_size(bytes)),
+            Ceiling::Usual => "memory none".to_owned(),
+        };
+        let parts: Vec<String> = self.cpu_thousandths.map(cores).into_iter().chain(self.memory_bytes.map(memory)).collect();
+        f.write_str(&parts.join(", "))
     }
 }
 
@@ -94,6 +109,7 @@ impl Action {
             Self::Unpause { .. } => "unpause",
             Self::Disconnect { .. } => "disconnect",
             Self::Connect { .. } => "connect",
+            Self::Limit { .. } => "limit",
             Self::AddBroker => "add-broker",
             Self::Rolling { .. } => "rolling",
             Self::NodeLink { .. } | Self::ClientLink { .. } => "link",
@@ -118,6 +134,7 @@ impl fmt::Display for Action {
             | Self::Connect { target } => {
                 write!(f, "{name} {target}")
             }
+            Self::Limit { target, change } => write!(f, "{name} {target}: {change}"),
             Self::AddBroker => f.write_str(name),
             Self::Stop { target, grace } => write!(f, "{name} {target}, grace {}", show_duration(*grace)),
             Self::Restart { target, how, down } => write!(f, "{name} {target}: {how}, {} down", show_duration(*down)),

@@ -16,7 +16,7 @@ pub use expectation::{Comparison, Expectation, Metric};
 pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
 pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
-pub use step::{Action, Condition, Down, Step, Target};
+pub use step::{Action, Ceiling, Condition, Down, LimitChange, Step, Target};
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

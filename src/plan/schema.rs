@@ -5,7 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::grammar::{DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table};
+use super::grammar::{
+    CPU_THOUSANDTHS, DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table,
+};
 use super::producer_config::{self, Support};
 
 /// The schema as a JSON value.
@@ -71,6 +73,12 @@ fn value(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Duration => json!({ "type": "string", "pattern": DURATION_PATTERN }),
         Kind::Size { .. } => json!({ "type": "string", "pattern": SIZE_PATTERN }),
+        Kind::SizeOrNone { .. } => json!({ "anyOf": [{ "const": "none" }, { "type": "string", "pattern": SIZE_PATTERN }] }),
+        Kind::CpusOrNone => {
+            let cores = |thousandths: &u64| *thousandths as f64 / 1000.0;
+            let (least, most) = (cores(CPU_THOUSANDTHS.start()), cores(CPU_THOUSANDTHS.end()));
+            json!({ "anyOf": [{ "const": "none" }, { "type": "number", "minimum": least, "maximum": most }] })
+        }
         Kind::Choice { words, .. } => json!({ "enum": words }),
         Kind::Target => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": ROLE_PATTERN }] }),
         Kind::Sender => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SENDER_PATTERN }] }),

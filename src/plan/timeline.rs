@@ -133,9 +133,12 @@ fn lay_out(steps: &[Step], origin: Estimate, brokers: usize) -> Course<'_> {
 fn length_of(action: &Action, brokers: usize) -> Length {
     let start = Estimate::between(START, START_MOST);
     match action {
-        Action::Kill { .. } | Action::Pause { .. } | Action::Unpause { .. } | Action::Disconnect { .. } | Action::Connect { .. } => {
-            Length::default()
-        }
+        Action::Kill { .. }
+        | Action::Pause { .. }
+        | Action::Unpause { .. }
+        | Action::Disconnect { .. }
+        | Action::Connect { .. }
+        | Action::Limit { .. } => Length::default(),
         Action::Stop { grace, .. } => Length::both(Estimate::between(STOP, *grace)),
         Action::Start { .. } | Action::AddBroker => Length { acknowledged: Estimate::default(), observed: start },
         Action::Restart { how, down, .. } => {

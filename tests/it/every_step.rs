@@ -30,7 +30,9 @@ recovery = "1s"
 "#;
 
 /// Each action, and what is seen of it from outside.
-const STEPS: [(&str, &str); 5] = [
+const STEPS: [(&str, &str); 7] = [
+    ("limit = { broker = \"leader-of(orders/1)\", cpus = 0.5, memory = \"640 MiB\" }", "the engine says 0.5 cores, 640 MiB"),
+    ("limit = { broker = 2, cpus = \"none\", memory = \"none\" }", "the engine says every core, 768 MiB"),
     ("add-broker = {}", "seen by broker 1, 2, 3, 5"),
     ("disconnect = { broker = \"leader-of(orders/0)\" }", "the engine says off its network"),
     ("wait = { for = \"5s\" }", ""),

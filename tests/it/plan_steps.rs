@@ -28,6 +28,22 @@ fn add_broker() {
 }
 
 #[test]
+fn limit() {
+    insta::assert_snapshot!(instead(&[
+        &["limit = { broker = 2 }"],
+        &["limit = { broker = 2, cpus = \"half\" }"],
+        &["limit = { broker = 2, cpus = 0.001 }"],
+        &["limit = { broker = 2, memory = \"1 MiB\" }"],
+        &["limit = { broker = 2, memory = 512 }"],
+        &["limit = { broker = 2, memory = \"512\" }"],
+        &["limit = { broker = 2, memory = \"384 MiB\" }"],
+        &["limit = { broker = 2, cpus = \"none\" }"],
+        &["limit = { broker = 2, cpus = 1 }", "limit = { broker = 2, cpus = 1.0 }"],
+        &["limit = { cpus = 1 }"],
+    ]));
+}
+
+#[test]
 fn disconnect_and_connect() {
     insta::assert_snapshot!(instead(&[
         &["connect = { broker = 2 }"],

@@ -15,7 +15,7 @@ use crate::plan::model::ClusterSpec;
 
 impl DockerCluster {
     /// Attaches to the youngest kept cluster that was started from an equal spec and that no other process made and still owns: starts
-    /// nodes that are down, thaws paused ones, brings back those that are off the network, waits until it is ready. `None` if there is no such cluster. It stays kept.
+    /// nodes that are down, thaws paused ones, brings back those that are off the network, takes limits away, waits until it is ready. `None` if there is no such cluster. It stays kept.
     ///
     /// # Errors
     /// No engine, or a cluster that was found but cannot be made ready; it is left as it is.
@@ -29,14 +29,14 @@ impl DockerCluster {
             return Ok(None);
         };
         (options.progress)(Progress::Attached { run: run.clone() });
-        let cluster = Self::from_objects(daemon, &run, &objects, options)?;
+        let cluster = Self::from_objects(daemon, &run, &objects, spec.memory_bytes, options)?;
         cluster.mend(&objects, options).await?;
         cluster.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
         Ok(Some(cluster))
     }
 
-    fn from_objects(daemon: Daemon, run: &str, objects: &RunObjects, options: &UpOptions) -> Result<Self, ClusterError> {
+    fn from_objects(daemon: Daemon, run: &str, objects: &RunObjects, memory_bytes: u64, options: &UpOptions) -> Result<Self, ClusterError> {
         let run = RunId::new(run)?;
         let leash = Leash(LastResort::armed(daemon.address(), &run));
         // It was kept by whoever made it; this process has nothing to remove.
@@ -44,10 +44,11 @@ impl DockerCluster {
         let nodes = objects.nodes().map(|container| node_of(&run, container)).collect::<Result<Vec<_>, _>>()?;
         let relay = Relay::before(&nodes, &options.clock, options.seed).map_err(|source| ClusterError::Relay { source })?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
-        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, network: RunNetwork::default(), relay, leash })
+        let network = RunNetwork::default();
+        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, memory_bytes, network, relay, leash })
     }
 
-    /// Lets every node run and be reached; what holds its address first.
+    /// Lets every node run, be reached and use what it used to; what holds its address first.
     async fn mend(&self, objects: &RunObjects, options: &UpOptions) -> Result<(), ClusterError> {
         for anchor in objects.anchors().filter(|anchor| anchor.state != "running") {
             self.start_container(&anchor.name).await?;
@@ -55,6 +56,9 @@ impl DockerCluster {
         for node in self.nodes() {
             if !self.is_connected(node.id).await? {
                 self.connect(node.id).await?;
+            }
+            if self.limits(node.id).await? != self.usual_limits() {
+                self.limit(node.id, self.usual_limits()).await?;
             }
             match self.state(node.id).await? {
                 NodeState::Running | NodeState::Disconnected => {}

@@ -1,7 +1,7 @@
 //! A cluster in containers of the local engine.
 //!
 //! `up` makes it, `attach` finds a kept one, `container` says what a node's container is, `logs` reads what nodes have printed, `requests` counts in it,
-//! `usage` what they use, `network` joins them, `links` cuts them off from each other; here is what can be done to a node, and the end. Owned
+//! `usage` what they use, `limit` lets them use less, `network` joins them, `links` cuts them off from each other; here is what can be done to a node, and the end. Owned
 //! by `run`; others see it as [`Cluster`].
 //!
 //! ```text
@@ -12,6 +12,7 @@
 
 mod attach;
 mod container;
+mod limit;
 mod links;
 mod logs;
 mod network;
@@ -31,7 +32,7 @@ use futures_util::future::BoxFuture;
 use self::network::RunNetwork;
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, Leash};
-use super::{Cluster, ClusterError, GuestHost, Node, NodeState, NodeUsage, Relay, RunId};
+use super::{Cluster, ClusterError, GuestHost, Limits, Node, NodeState, NodeUsage, Relay, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
@@ -51,6 +52,8 @@ pub struct DockerCluster {
     nodes: Vec<Node>,
     is_kept: bool,
     is_reused: bool,
+    /// Memory limit of each node at its start.
+    memory_bytes: u64,
     network: RunNetwork,
     relay: Option<Relay>,
     leash: Leash,
@@ -241,6 +244,18 @@ impl Cluster for DockerCluster {
 
     fn is_connected(&self, node: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
         self.is_on(node).boxed()
+    }
+
+    fn usual_limits(&self) -> Limits {
+        Limits { cpu_thousandths: None, memory_bytes: Some(self.memory_bytes) }
+    }
+
+    fn limits(&self, node: BrokerId) -> BoxFuture<'_, Result<Limits, ClusterError>> {
+        self.read_limits(node).boxed()
+    }
+
+    fn limit(&self, node: BrokerId, limits: Limits) -> BoxFuture<'_, Result<(), ClusterError>> {
+        self.set_limits(node, limits).boxed()
     }
 
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {

@@ -106,6 +106,7 @@ impl DockerCluster {
                 nodes,
                 is_kept: options.keep,
                 is_reused: false,
+                memory_bytes: spec.memory_bytes,
                 network: RunNetwork::default(),
                 relay,
                 leash: Leash(LastResort::armed(daemon.address(), run)),

@@ -131,6 +131,7 @@ fn job_of(action: &Action) -> Job {
         Action::Unpause { target } => node(NodeAct::Unpause, target),
         Action::Disconnect { target } => node(NodeAct::Disconnect, target),
         Action::Connect { target } => node(NodeAct::Connect, target),
+        Action::Limit { target, change } => node(NodeAct::Limit(*change), target),
         Action::AddBroker => Job::Join,
         Action::Restart { target, how, down } => Job::Restart { how: *how, down: *down, target: target.clone() },
         Action::Rolling { brokers, how, down, then, within } => {

@@ -1,9 +1,10 @@
 //! The arguments of each action, and what the action does to the scene.
 
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Action, Condition, Down, NODES_MAX, NetworkMode, Target};
+use crate::plan::model::{Action, Ceiling, Condition, Down, LimitChange, NODES_MAX, NetworkMode, Target};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
+use crate::plan::units::show_size;
 
 use super::nodes::Change;
 use super::scene::Scene;
@@ -23,6 +24,7 @@ pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) ->
         "unpause" => node_action(arguments, Change::Unpause, scene).map(|target| Action::Unpause { target }),
         "disconnect" => network_action(arguments, Change::Disconnect, scene).map(|target| Action::Disconnect { target }),
         "connect" => network_action(arguments, Change::Connect, scene).map(|target| Action::Connect { target }),
+        "limit" => limit(arguments, scene),
         "add-broker" => add_broker(arguments, scene),
         "rolling" => rolling(arguments, scene),
         "link" => links::read(arguments, scene),
@@ -166,6 +168,27 @@ fn rolled_brokers(ids: &[At<u64>], arguments: &Fields<'_>, scene: &Scene<'_>) ->
         scene.report(problem.hint("list broker ids, or write \"all\""));
     }
     brokers
+}
+
+fn limit(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
+    let change = LimitChange { cpu_thousandths: arguments.cpus_or_none("cpus"), memory_bytes: arguments.size_or_none("memory") };
+    if !arguments.has("cpus") && !arguments.has("memory") {
+        let problem = Problem::error(arguments.span.clone(), "`limit` limits nothing: it takes `cpus`, `memory` or both");
+        scene.report(problem.hint("for instance `cpus = 0.5`").absent());
+    }
+    if let Some(Ceiling::AtMost(memory)) = change.memory_bytes
+        && memory <= scene.heap_bytes
+    {
+        let message = format!("a heap of {} does not fit into {}", show_size(scene.heap_bytes), show_size(memory));
+        let hint = "the kernel may end the node, or refuse the limit; if that is not meant, leave room for the heap and half as much more";
+        scene.report(Problem::warning(arguments.span_of("memory"), message).hint(hint));
+    }
+    let is_read = change.cpu_thousandths.is_some() == arguments.has("cpus") && change.memory_bytes.is_some() == arguments.has("memory");
+    if !is_read || change == (LimitChange { cpu_thousandths: None, memory_bytes: None }) {
+        scene.nodes.forget_all();
+        return None;
+    }
+    node_action(arguments, Change::Limit(change), scene).map(|target| Action::Limit { target, change })
 }
 
 fn add_broker(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {

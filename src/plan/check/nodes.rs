@@ -6,17 +6,32 @@
 use std::collections::BTreeMap;
 
 use crate::ids::BrokerId;
-use crate::plan::model::{Layout, Target};
+use crate::plan::model::{Ceiling, Layout, LimitChange, Target};
 
 /// What is known of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
     process: Process,
     link: Link,
+    limits: Limits,
+}
+
+/// What is known of a node's limits; `None`: nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    cpu_thousandths: Option<Ceiling>,
+    memory_bytes: Option<Ceiling>,
 }
 
 /// A node that nothing was done to.
-const WELL: Known = Known { process: Process::Up, link: Link::On };
+const WELL: Known = Known {
+    process: Process::Up,
+    link: Link::On,
+    limits: Limits { cpu_thousandths: Some(Ceiling::Usual), memory_bytes: Some(Ceiling::Usual) },
+};
+/// A node that anything may have been done to.
+const ANYHOW: Known =
+    Known { process: Process::Unknown, link: Link::Unknown, limits: Limits { cpu_thousandths: None, memory_bytes: None } };
 
 /// What is known of a node's process, with the line that made it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +60,7 @@ pub(super) enum Change {
     Unpause,
     Disconnect,
     Connect,
+    Limit(LimitChange),
 }
 
 impl Change {
@@ -146,7 +162,7 @@ impl Nodes {
     pub(super) fn forget_all(&mut self) {
         self.certain = false;
         for known in self.states.values_mut() {
-            *known = Known { process: Process::Unknown, link: Link::Unknown };
+            *known = ANYHOW;
         }
     }
 
@@ -157,6 +173,7 @@ impl Nodes {
             match change {
                 Change::TakeDown | Change::Pause if known.process == Process::Up => known.process = Process::Unknown,
                 Change::Disconnect if known.link == Link::On => known.link = Link::Unknown,
+                Change::Limit(limit) => known.limits = known.limits.perhaps(limit),
                 _ => {}
             }
         }
@@ -180,6 +197,7 @@ impl Known {
             Change::Pause => Self { process: Process::Paused { line }, ..self },
             Change::Disconnect => Self { link: Link::Off { line }, ..self },
             Change::Connect => Self { link: Link::On, ..self },
+            Change::Limit(limit) => Self { limits: self.limits.after(limit), ..self },
         }
     }
 
@@ -190,6 +208,21 @@ impl Known {
 
     fn is_out(self) -> bool {
         matches!(self.process, Process::Down { .. } | Process::Paused { .. }) || matches!(self.link, Link::Off { .. })
+    }
+}
+
+impl Limits {
+    fn after(self, limit: LimitChange) -> Self {
+        Self { cpu_thousandths: limit.cpu_thousandths.or(self.cpu_thousandths), memory_bytes: limit.memory_bytes.or(self.memory_bytes) }
+    }
+
+    /// After a change that may have been another node's: what is the same either way stays known.
+    fn perhaps(self, limit: LimitChange) -> Self {
+        let after = self.after(limit);
+        Self {
+            cpu_thousandths: self.cpu_thousandths.filter(|known| after.cpu_thousandths == Some(*known)),
+            memory_bytes: self.memory_bytes.filter(|known| after.memory_bytes == Some(*known)),
+        }
     }
 }
 
@@ -205,6 +238,10 @@ fn no_effect(change: Change, node: BrokerId, known: Known) -> Option<NoEffect> {
     let said =
         |message: String, first: &str| Some(NoEffect { message, hint: format!("a step that changes nothing fails the run: {first}") });
     match (change, known.process, known.link) {
+        (Change::Limit(limit), ..) if known.limits.after(limit) == known.limits => {
+            said(format!("node {node} has just these limits here: {limit}"), "give another one, or \"none\" to take one away")
+        }
+        (Change::Limit(_), ..) => None,
         (Change::Disconnect, _, Link::On | Link::Unknown) | (Change::Connect, _, Link::Off { .. } | Link::Unknown) => None,
         (Change::Disconnect, _, Link::Off { line }) => {
             said(format!("node {node} is already off the network here, since the step in line {line}"), "connect it first")
@@ -279,6 +316,22 @@ mod tests {
         assert_eq!(nodes.apply(Change::Connect, &two, 9), None);
         nodes.apply(Change::Disconnect, &Target::Random, 10);
         assert_eq!(nodes.apply(Change::Connect, &Target::All, 11), Some(some_are_well(Change::Connect)));
+    }
+
+    #[test]
+    fn a_limit_that_is_there_already_has_no_effect() {
+        let mut nodes = three();
+        let two = Target::Node(BrokerId(2));
+        let cpus = |ceiling| Change::Limit(LimitChange { cpu_thousandths: Some(ceiling), memory_bytes: None });
+        let half = Ceiling::AtMost(500);
+        assert!(nodes.apply(cpus(Ceiling::Usual), &two, 4).is_some());
+        assert_eq!(nodes.apply(cpus(half), &two, 5), None);
+        assert!(nodes.apply(cpus(half), &two, 6).is_some());
+        let both = Change::Limit(LimitChange { cpu_thousandths: Some(half), memory_bytes: Some(Ceiling::AtMost(1 << 29)) });
+        assert_eq!(nodes.apply(both, &two, 7), None, "the memory is new");
+        nodes.apply(cpus(Ceiling::Usual), &Target::Random, 8);
+        assert_eq!(nodes.apply(cpus(half), &two, 9), None, "it may have been node 2 that was freed");
+        assert!(nodes.apply(cpus(Ceiling::Usual), &Target::Node(BrokerId(1)), 10).is_some(), "node 1 was free all the time");
     }
 
     #[test]

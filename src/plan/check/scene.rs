@@ -25,6 +25,8 @@ pub(super) struct Scene<'p> {
     pub(super) layout: Option<Layout>,
     /// How nodes reach the host's network.
     pub(super) network: NetworkMode,
+    /// JVM heap of each node.
+    pub(super) heap_bytes: u64,
     /// The brokers' own `min.insync.replicas`.
     pub(super) min_in_sync_replicas: Option<u64>,
     pub(super) topics: Topics,
@@ -58,8 +60,9 @@ impl<'p> Scene<'p> {
             complete: true,
         };
         let (network, min_in_sync_replicas) = (cluster.spec.network, cluster.min_in_sync_replicas);
+        let heap_bytes = cluster.spec.heap_bytes;
         let (nodes, links, client_links) = (Nodes::new(layout), Links::new(layout), Clients::default());
-        Self { problems, text, layout, network, min_in_sync_replicas, topics, nodes, links, client_links }
+        Self { problems, text, layout, network, heap_bytes, min_in_sync_replicas, topics, nodes, links, client_links }
     }
 
     pub(super) fn report(&self, problem: Problem) {

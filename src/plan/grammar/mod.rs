@@ -89,6 +89,15 @@ pub(super) enum Kind {
         /// Highest, in bytes.
         max: u64,
     },
+    /// `"512 MiB"`, or `"none"`: no limit of a step's.
+    SizeOrNone {
+        /// Lowest, in bytes.
+        min: u64,
+        /// Highest, in bytes.
+        max: u64,
+    },
+    /// A number of cores, or `"none"`: no limit of a step's.
+    CpusOrNone,
     /// One of these words.
     Choice {
         /// The words.
@@ -125,6 +134,8 @@ impl Kind {
             Self::Integer { .. } => "a whole number",
             Self::Duration => "a duration in quotes",
             Self::Size { .. } => "a size in quotes",
+            Self::SizeOrNone { .. } => "a size or \"none\", in quotes",
+            Self::CpusOrNone => "a number of cores, or \"none\" in quotes",
             Self::Choice { .. } => "a word in quotes",
             Self::Target => "a node id or a role",
             Self::Sender => "a node id, a role or \"clients\"",
@@ -173,6 +184,8 @@ pub(super) const CONDITION_PATTERN: &str = concat!("^(isr-full|caught-up|leader-
 pub(super) const DURATION_PATTERN: &str = r"^[0-9][0-9.,: a-zµ]*$";
 /// Bytes per second.
 pub(super) const BYTE_RATE_PATTERN: &str = r"^[0-9]+ *([kMG]|[KMG]i)?B */ *s$";
+/// The fewest and most cores that a step can leave a node, in thousandths.
+pub(super) const CPU_THOUSANDTHS: std::ops::RangeInclusive<u64> = 10..=1_000_000;
 /// A size.
 pub(super) const SIZE_PATTERN: &str = r"^[0-9]+ *([kMG]|[KMG]i)?B$";
 

@@ -14,6 +14,7 @@ const ACTIONS: &[&str] = &[
     "unpause",
     "disconnect",
     "connect",
+    "limit",
     "add-broker",
     "rolling",
     "link",
@@ -51,6 +52,13 @@ pub(in super::super) static STEP: Table = Table {
             "Takes a node off its network: nobody reaches it, and it reaches nobody.",
         ),
         key("connect", Kind::Table(&CONNECT), Optional, "connect = { broker = 2 }", "Brings it back, under the same address."),
+        key(
+            "limit",
+            Kind::Table(&LIMIT),
+            Optional,
+            "limit = { broker = 2, cpus = 0.5 }",
+            "Limits what a node may use, or takes such a limit away.",
+        ),
         key("add-broker", Kind::Table(&ADD_BROKER), Optional, "add-broker = {}", "Adds a broker, with the next free id."),
         key(
             "rolling",
@@ -85,7 +93,7 @@ pub(in super::super) static STEP: Table = Table {
         ),
     ],
     choices: &[OneOf { keys: ACTIONS, required: true }],
-    later: &["recreate-topic", "elect-leaders", "reassign", "config", "limit"],
+    later: &["recreate-topic", "elect-leaders", "reassign", "config"],
 };
 
 /// `broker`, the usual spelling of a target.
@@ -127,6 +135,25 @@ static PAUSE: Table = arguments("`pause`", "pause", "Freezes a node's processes.
 static UNPAUSE: Table = arguments("`unpause`", "unpause", "Thaws a node's processes.", &[BROKER, NODE], ONE_TARGET);
 static DISCONNECT: Table = arguments("`disconnect`", "disconnect", "Takes a node off its network.", &[BROKER, NODE], ONE_TARGET);
 static CONNECT: Table = arguments("`connect`", "connect", "Brings a node back onto its network.", &[BROKER, NODE], ONE_TARGET);
+static LIMIT: Table = arguments(
+    "`limit`",
+    "limit",
+    "Limits what a node may use; at least one of `cpus` and `memory`.",
+    &[
+        BROKER,
+        NODE,
+        key("cpus", Kind::CpusOrNone, Optional, "cpus = 0.5", "So many cores at most; \"none\": all of them. Absent: as before."),
+        key(
+            "memory",
+            Kind::SizeOrNone { min: 64 << 20, max: 64 << 30 },
+            Optional,
+            "memory = \"512 MiB\"",
+            "So much memory at most; \"none\": what [cluster] says. Absent: as before.",
+        ),
+    ],
+    ONE_TARGET,
+);
+
 static ADD_BROKER: Table = arguments("`add-broker`", "add-broker", "Adds a broker to the cluster.", &[], &[]);
 
 static RESTART: Table = arguments(

@@ -65,6 +65,13 @@ pub enum Action {
         /// Whom.
         target: Target,
     },
+    /// Limits what the node may use.
+    Limit {
+        /// Whom.
+        target: Target,
+        /// How.
+        change: LimitChange,
+    },
     /// Adds a broker to the cluster: the next of [`joiners`](super::ClusterSpec::joiners).
     AddBroker,
     /// Restarts nodes one after the other.
@@ -145,6 +152,24 @@ pub enum Down {
         /// Time for a controlled shutdown.
         grace: Duration,
     },
+}
+
+/// A change of what a node may use; at least one of both is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitChange {
+    /// CPU time in thousandths of a core; `None`: stays as it is.
+    pub cpu_thousandths: Option<Ceiling>,
+    /// Memory; `None`: stays as it is.
+    pub memory_bytes: Option<Ceiling>,
+}
+
+/// The most that a node may use of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ceiling {
+    /// So much.
+    AtMost(u64),
+    /// What nodes are started with: every core, and the memory of `[cluster]`.
+    Usual,
 }
 
 /// A node, by id or by a role that is resolved when the step fires.

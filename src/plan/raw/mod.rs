@@ -3,6 +3,7 @@
 //! By hand over spanned values instead of through serde, because serde stops at the first mistake, and a plan's author wants all of
 //! them. Not here: what values mean to each other (`check`), which reads every section through [`Fields`].
 
+mod ceilings;
 mod config;
 mod values;
 

@@ -2,7 +2,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::cluster::ClusterError;
+use crate::cluster::{ClusterError, Limits};
 use crate::ids::HostPort;
 use crate::kafka::admin::Traffic;
 use crate::kafka::admin::fake::{FakeBroker, shared};
@@ -66,6 +66,15 @@ impl Cluster for Seen {
         never()
     }
     fn is_connected(&self, _: BrokerId) -> BoxFuture<'_, Result<bool, ClusterError>> {
+        never()
+    }
+    fn usual_limits(&self) -> Limits {
+        Limits { cpu_thousandths: None, memory_bytes: None }
+    }
+    fn limits(&self, _: BrokerId) -> BoxFuture<'_, Result<Limits, ClusterError>> {
+        never()
+    }
+    fn limit(&self, _: BrokerId, _: Limits) -> BoxFuture<'_, Result<(), ClusterError>> {
         never()
     }
     fn state(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeState, ClusterError>> {
