@@ -98,7 +98,7 @@ impl Failure {
     }
 
     /// A broker's answer that is an error as a whole.
-    fn refused(asked: &'static str, code: ErrorCode, message: Option<&StrBytes>) -> Self {
+    pub(super) fn refused(asked: &'static str, code: ErrorCode, message: Option<&StrBytes>) -> Self {
         let error = AdminError::Refused { asked, code, message: message.map(ToString::to_string) };
         if is_passing(code) { Self::Again(error) } else { Self::Final(error) }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ids::TopicName;
+use crate::ids::{TopicName, TopicPartition};
 use crate::kafka::net::rpc::RpcError;
 use crate::kafka::wire::error::ErrorCode;
 
@@ -29,6 +29,12 @@ pub enum AdminError {
         /// Which, and why.
         failed: Vec<TopicFailure>,
     },
+    /// Some partitions of the request failed; the others were done.
+    #[error("{}", join(failed))]
+    Partitions {
+        /// Which, and why.
+        failed: Vec<PartitionFailure>,
+    },
     /// A response lacks what was asked for.
     #[error("the response to {asked} holds no {missing}")]
     Incomplete {
@@ -43,17 +49,38 @@ pub enum AdminError {
 }
 
 impl AdminError {
-    /// Kafka's code for the failure: the request's, or the only topic's; `None` where no broker answered or topics differ.
+    /// Kafka's code for the failure: the request's, or that of all its topics or partitions; `None` where no broker answered or they differ.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::Topics { failed } => {
-                let first = failed.first()?.code;
-                failed.iter().all(|failure| failure.code == first).then_some(first)
-            }
+            Self::Topics { failed } => only(failed.iter().map(|failure| failure.code)),
+            Self::Partitions { failed } => only(failed.iter().map(|failure| failure.code)),
             _ => None,
         }
+    }
+}
+
+/// The code that all of these are.
+fn only(mut codes: impl Iterator<Item = ErrorCode>) -> Option<ErrorCode> {
+    let first = codes.next()?;
+    codes.all(|code| code == first).then_some(first)
+}
+
+/// A partition that a request could not be done for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionFailure {
+    /// Which.
+    pub partition: TopicPartition,
+    /// The code.
+    pub code: ErrorCode,
+    /// Kafka's own words, if any.
+    pub message: Option<String>,
+}
+
+impl fmt::Display for PartitionFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "partition {}: {}{}", self.partition, self.code, told(self.message.as_deref()))
     }
 }
 
@@ -78,6 +105,6 @@ fn told(message: Option<&str>) -> String {
     message.filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(": {text}"))
 }
 
-fn join(failed: &[TopicFailure]) -> String {
+fn join(failed: &[impl fmt::Display]) -> String {
     failed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,8 @@
 //! For tests: brokers on loopback listeners that answer admin requests out of one shared state.
 //!
-//! Enough of Kafka to be asked and changed, and to fail on purpose. Not a model of it: nothing is elected or replicated.
+//! Enough of Kafka to be asked and changed, and to fail on purpose. Not a model of it: nothing is elected by itself, or replicated.
+
+mod changes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -38,8 +40,20 @@ use crate::ids::HostPort;
 pub(crate) struct FakeState {
     /// Brokers that are listed, with their ports.
     pub(crate) brokers: BTreeMap<i32, u16>,
-    /// Replicas per partition; the first leads. The ISR is all of them but `out_of_sync`.
+    /// Replicas per partition; the first leads unless `leaders` says otherwise. The ISR is all of them but `out_of_sync`.
     pub(crate) topics: BTreeMap<String, Vec<Vec<i32>>>,
+    /// Ids of topics that were made by a request: how many had been made by then.
+    pub(crate) topic_ids: BTreeMap<String, u128>,
+    /// How many topics were made by requests.
+    pub(crate) topics_made: u128,
+    /// Leaders of partitions that are not led by their first replica; -1: nobody.
+    pub(crate) leaders: BTreeMap<(String, i32), i32>,
+    /// Partitions that are on their way, and for how many answers more.
+    pub(crate) moving: BTreeMap<(String, i32), u32>,
+    /// For how many answers a move is under way.
+    pub(crate) moves_take: u32,
+    /// Properties by kind and name of what they belong to.
+    pub(crate) configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
     /// High watermark and log end of partitions, by topic and index.
     pub(crate) ends: BTreeMap<(String, i32), (i64, i64)>,
     /// Leader epochs of partitions, by topic and index; -1 without.
@@ -163,7 +177,7 @@ fn answer(id: i32, mut frame: Bytes, state: &mut FakeState) -> Option<BytesMut> 
     let api = ApiKey::try_from(header.request_api_key).unwrap();
     state.asked.push((header.client_id.unwrap_or_default().to_string(), api, version));
     let call = Call { correlation_id, version, frame };
-    let before = state.topics.clone();
+    let before = (state.topics.clone(), state.leaders.clone(), state.configs.clone());
     let answer = match api {
         ApiKey::ApiVersions if version > state.api_versions_max => {
             let refused = ApiVersionsResponse::default().with_error_code(35).with_api_keys(vec![range(
@@ -182,9 +196,15 @@ fn answer(id: i32, mut frame: Bytes, state: &mut FakeState) -> Option<BytesMut> 
         ApiKey::CreateTopics => call.respond(|request| create_topics(request, state)),
         ApiKey::DeleteTopics => call.respond(|request| delete_topics(request, state)),
         ApiKey::CreatePartitions => call.respond(|request| create_partitions(request, state)),
+        ApiKey::ElectLeaders => call.respond(|request| changes::elect_leaders(request, state)),
+        ApiKey::AlterPartitionReassignments => call.respond(|request| changes::reassign(request, state)),
+        ApiKey::ListPartitionReassignments => call.respond(|request| changes::ongoing(request, state)),
+        ApiKey::DescribeConfigs => call.respond(|request| changes::describe_configs(id, request, state)),
+        ApiKey::IncrementalAlterConfigs => call.respond(|request| changes::alter_configs(id, request, state)),
         other => panic!("nobody answers {other:?}"),
     };
-    let is_lost = before != state.topics && std::mem::take(&mut state.loses_response);
+    let is_lost =
+        before != (state.topics.clone(), state.leaders.clone(), state.configs.clone()) && std::mem::take(&mut state.loses_response);
     (!is_lost).then_some(answer)
 }
 
@@ -225,6 +245,11 @@ fn api_versions(state: &FakeState) -> ApiVersionsResponse {
         range(ApiKey::DescribeCluster, 0, 1),
         range(ApiKey::DescribeQuorum, 0, 2),
         range(ApiKey::DescribeTopicPartitions, 0, 0),
+        range(ApiKey::ElectLeaders, 0, 2),
+        range(ApiKey::AlterPartitionReassignments, 0, 1),
+        range(ApiKey::ListPartitionReassignments, 0, 0),
+        range(ApiKey::DescribeConfigs, 1, 4),
+        range(ApiKey::IncrementalAlterConfigs, 0, 1),
     ])
 }
 
@@ -243,7 +268,8 @@ fn metadata(id: i32, request: &MetadataRequest, state: &FakeState) -> MetadataRe
         None => state.topics.keys().cloned().collect(),
     };
     let topics = names.iter().map(|name| {
-        let topic = MetadataResponseTopic::default().with_name(Some(TopicName(text(name))));
+        let id_of = state.topic_ids.get(name).map_or(uuid::Uuid::nil(), |id| uuid::Uuid::from_u128(*id));
+        let topic = MetadataResponseTopic::default().with_name(Some(TopicName(text(name)))).with_topic_id(id_of);
         match state.topics.get(name).filter(|_| !state.blind.contains(&id)) {
             None => topic.with_error_code(3),
             Some(partitions) => {
@@ -256,9 +282,10 @@ fn metadata(id: i32, request: &MetadataRequest, state: &FakeState) -> MetadataRe
 
 fn partition(topic: &str, index: i32, replicas: &[i32], state: &FakeState) -> MetadataResponsePartition {
     let in_sync = replicas.iter().filter(|replica| !state.out_of_sync.contains(*replica));
+    let leader = state.leaders.get(&(topic.to_owned(), index)).or(replicas.first()).copied().unwrap_or(-1);
     MetadataResponsePartition::default()
         .with_partition_index(index)
-        .with_leader_id(BrokerId(replicas.first().copied().unwrap_or(-1)))
+        .with_leader_id(BrokerId(leader))
         .with_leader_epoch(state.epochs.get(&(topic.to_owned(), index)).copied().unwrap_or(-1))
         .with_replica_nodes(replicas.iter().copied().map(BrokerId).collect())
         .with_isr_nodes(in_sync.copied().map(BrokerId).collect())
@@ -329,6 +356,10 @@ fn create_topics(request: CreateTopicsRequest, state: &mut FakeState) -> CreateT
             let assigned = topic.assignments.iter().map(|partition| partition.broker_ids.iter().map(|id| id.0).collect());
             let partitions = if topic.assignments.is_empty() { counted } else { assigned.collect() };
             state.topics.insert(topic.name.to_string(), partitions);
+            state.topics_made += 1;
+            state.topic_ids.insert(topic.name.to_string(), state.topics_made);
+            let config = topic.configs.iter().filter_map(|config| Some((config.name.to_string(), config.value.as_ref()?.to_string())));
+            state.configs.insert((2, topic.name.to_string()), config.collect());
         }
         CreatableTopicResult::default().with_name(topic.name).with_error_code(code).with_error_message((code != 0).then(|| text("refused")))
     });
@@ -342,7 +373,8 @@ fn create_topics(request: CreateTopicsRequest, state: &mut FakeState) -> CreateT
 fn delete_topics(request: DeleteTopicsRequest, state: &mut FakeState) -> DeleteTopicsResponse {
     let results = request.topics.into_iter().map(|topic| {
         let removed = state.topics.remove(topic.name.as_ref().unwrap().as_str());
-        DeletableTopicResult::default().with_name(topic.name).with_error_code(if removed.is_some() { 0 } else { 3 })
+        let id = state.topic_ids.remove(topic.name.as_ref().unwrap().as_str()).map_or(uuid::Uuid::nil(), uuid::Uuid::from_u128);
+        DeletableTopicResult::default().with_topic_id(id).with_name(topic.name).with_error_code(if removed.is_some() { 0 } else { 3 })
     });
     let results = results.collect();
     DeleteTopicsResponse::default().with_responses(results)

@@ -1,19 +1,21 @@
-//! Requests of an admin client: make, grow and delete topics; ask brokers what they believe.
+//! Requests of an admin client: make, grow, move and delete topics, elect leaders, change properties; ask brokers what they believe.
 //!
 //! Changes go to any broker that answers (in KRaft each forwards to the active controller) and are retried while the controller moves
 //! or a broker is down, within [`Admin::with_patience`]. Views of *one* broker ([`Admin::metadata_of`], [`Admin::cluster_of`],
-//! [`Admin::quorum_of`], [`Admin::ends_of`], [`Admin::served_by`], [`Admin::eligible_of`], [`Admin::api_versions`]) are asked once: whoever
-//! watches wants to see the failure. A [`Caller`] holds on to one listener. Answers are plain values of our own.
+//! [`Admin::quorum_of`], [`Admin::ends_of`], [`Admin::served_by`], [`Admin::eligible_of`], [`Admin::configs_of`],
+//! [`Admin::reassigning`], [`Admin::api_versions`]) are asked once: whoever watches wants to see the failure. A [`Caller`] holds on to one listener. Answers are plain values of our own.
 //!
 //! Not here: the producer's own metadata (`core`). Called by `cluster`, `fault`, `probe` and `run`.
 
 mod caller;
+mod configs;
 mod describe;
 mod eligible;
 mod error;
 #[cfg(test)]
 pub(crate) mod fake;
 mod offsets;
+mod partitions;
 mod requester;
 #[cfg(test)]
 mod tests;
@@ -28,8 +30,10 @@ use std::time::Duration;
 use kafka_protocol::protocol::Request;
 
 pub use caller::{Caller, MetadataAnswer};
-pub use error::{AdminError, TopicFailure};
+pub use configs::{ConfigChange, ConfigResource, ConfigValue};
+pub use error::{AdminError, PartitionFailure, TopicFailure};
 pub use offsets::{End, InEpoch};
+pub use partitions::{Election, Replicas};
 pub use requester::{MetadataQuestion, MetadataRequester};
 pub use topics::{NewTopic, Placement};
 pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, PartitionView, QuorumView, ReplicaView, TopicView};

@@ -218,3 +218,75 @@ async fn failures_name_the_address_and_the_reason() {
     assert_eq!(silent, format!("{} did not answer ApiVersions within 50ms", frozen.host_port()));
     assert!(matches!(hasty.describe_quorum().await, Err(AdminError::NoBootstrap)));
 }
+
+#[tokio::test]
+async fn an_election_tells_which_partitions_it_changed() {
+    let state = shared(1);
+    let broker = FakeBroker::start(1, 0, &state).await;
+    {
+        let mut state = state.lock().unwrap();
+        state.topics.insert("orders".into(), vec![vec![1, 2], vec![1, 2], vec![3, 1]]);
+        state.leaders.extend([(("orders".to_owned(), 1), 2), (("orders".to_owned(), 2), -1)]);
+        state.out_of_sync.insert(3);
+    }
+    let admin = admin(&[&broker]);
+    let orders: TopicName = "orders".into();
+    let elect = async |election, partitions: &[i32]| {
+        let partitions: Vec<PartitionIndex> = partitions.iter().copied().map(PartitionIndex).collect();
+        admin.elect_leaders(election, &orders, &partitions).await
+    };
+    assert_eq!(elect(Election::Preferred, &[0, 1]).await.unwrap(), [PartitionIndex(1)]);
+    assert_eq!(elect(Election::Preferred, &[0, 1]).await.unwrap(), []);
+    let error = elect(Election::Preferred, &[1, 2]).await.unwrap_err();
+    assert_eq!(error.to_string(), "partition orders/2: PREFERRED_LEADER_NOT_AVAILABLE (80)");
+    assert_eq!(elect(Election::Unclean, &[0, 2]).await.unwrap(), [PartitionIndex(2)]);
+    // NOT_CONTROLLER, and then an answer that is lost: it was carried out.
+    state.lock().unwrap().leaders.insert(("orders".to_owned(), 1), 2);
+    state.lock().unwrap().refusals.push_back(41);
+    state.lock().unwrap().loses_response = true;
+    assert_eq!(elect(Election::Preferred, &[1]).await.unwrap(), [PartitionIndex(1)]);
+}
+
+#[tokio::test]
+async fn a_move_is_under_way_until_the_controller_says_no_more() {
+    let state = shared(1);
+    let (broker, _other) = (FakeBroker::start(1, 0, &state).await, FakeBroker::start(2, 0, &state).await);
+    state.lock().unwrap().topics.insert("orders".into(), vec![vec![1], vec![1]]);
+    state.lock().unwrap().moves_take = 1;
+    let admin = admin(&[&broker]);
+    let orders: TopicName = "orders".into();
+    let to = |broker| (PartitionIndex(1), vec![BrokerId(broker)]);
+    admin.reassign(&orders, &[to(2)]).await.unwrap();
+    assert_eq!(state.lock().unwrap().topics["orders"], [[1], [2]]);
+    let both = [PartitionIndex(0), PartitionIndex(1)];
+    assert_eq!(admin.reassigning(&broker.host_port(), &orders, &both).await.unwrap(), [PartitionIndex(1)]);
+    assert_eq!(admin.reassigning(&broker.host_port(), &orders, &both).await.unwrap(), []);
+    let error = admin.reassign(&orders, &[to(9)]).await.unwrap_err();
+    assert_eq!((error.code(), error.to_string().as_str()), (Some(ErrorCode(39)), "partition orders/1: INVALID_REPLICA_ASSIGNMENT (39)"));
+}
+
+#[tokio::test]
+async fn properties_are_told_and_taken_by_whose_they_are() {
+    let state = shared(1);
+    let (one, two) = (FakeBroker::start(1, 0, &state).await, FakeBroker::start(2, 0, &state).await);
+    state.lock().unwrap().topics.insert("orders".into(), vec![vec![1]]);
+    let admin = admin(&[&one, &two]);
+    let orders: TopicName = "orders".into();
+    let change = |set: &[(&str, &str)], unset: &[&str]| ConfigChange {
+        set: set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        unset: unset.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let value = |text: &str, is_own| Some(ConfigValue { value: Some(text.to_owned()), is_own });
+    admin.alter_topic_configs(&orders, &change(&[("retention.ms", "5")], &[])).await.unwrap();
+    let told = admin.configs_of(&two.host_port(), &ConfigResource::Topic(orders.clone()), Some(&["retention.ms", "none"])).await.unwrap();
+    assert_eq!((told.len(), told.get("retention.ms").cloned()), (1, value("5", true)));
+    admin.alter_topic_configs(&orders, &change(&[], &["retention.ms"])).await.unwrap();
+    assert_eq!(admin.topic_configs(&orders, None).await.unwrap().get("retention.ms").cloned(), value("604800000", false));
+
+    let broker = ConfigResource::Broker(BrokerId(2));
+    admin.alter_broker_configs(BrokerId(2), &two.host_port(), &change(&[("num.io.threads", "4")], &[])).await.unwrap();
+    let told = admin.configs_of(&two.host_port(), &broker, Some(&["num.io.threads"])).await.unwrap();
+    assert_eq!(told.get("num.io.threads").cloned(), value("4", true));
+    assert_eq!(admin.configs_of(&one.host_port(), &broker, None).await.unwrap_err().code(), Some(ErrorCode(42)));
+    assert_eq!(admin.topic_configs(&"absent".into(), None).await.unwrap_err().code(), Some(ErrorCode(3)));
+}

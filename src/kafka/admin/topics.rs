@@ -7,17 +7,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
+use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
 use kafka_protocol::messages::create_topics_request::{CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
+use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
 use kafka_protocol::messages::{
     BrokerId as WireBrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
     DeleteTopicsRequest, DeleteTopicsResponse, TopicName as WireTopicName,
 };
 use kafka_protocol::protocol::{Request, StrBytes};
+use uuid::Uuid;
 
 use super::describe::wire_name;
 use super::{Admin, AdminError, Failure, TopicFailure, is_passing};
-use crate::ids::{BrokerId, TopicName};
+use crate::ids::{BrokerId, TopicId, TopicName};
 use crate::kafka::wire::error::ErrorCode;
 
 /// TOPIC_ALREADY_EXISTS
@@ -63,12 +67,18 @@ trait Change: Sync {
     fn topic(&self) -> &TopicName;
     /// One request for several.
     fn request(changes: &[&Self], timeout_ms: i32) -> Self::Asked;
-    /// Topic, code and message of each result.
+    /// What is said of each topic.
     fn results(response: <Self::Asked as Request>::Response) -> Vec<Outcome>;
 }
 
 /// One topic's result on the wire.
-type Outcome = (WireTopicName, i16, Option<StrBytes>);
+struct Outcome {
+    name: WireTopicName,
+    code: i16,
+    message: Option<StrBytes>,
+    /// Its id; all zeros: not told.
+    id: Uuid,
+}
 
 /// Growth of one topic.
 struct Growth {
@@ -82,7 +92,7 @@ impl Admin {
     /// # Errors
     /// [`AdminError::Topics`] for those that could not be made (the others were); any other if no broker could be asked in time.
     pub async fn create_topics(&self, topics: &[NewTopic]) -> Result<(), AdminError> {
-        self.change(topics).await
+        self.change(topics).await.map(|_| ())
     }
 
     /// Deletes topics.
@@ -90,7 +100,15 @@ impl Admin {
     /// # Errors
     /// [`AdminError::Topics`] for those that could not be deleted (the others were); any other if no broker could be asked in time.
     pub async fn delete_topics(&self, topics: &[TopicName]) -> Result<(), AdminError> {
-        self.change(topics).await
+        self.change(topics).await.map(|_| ())
+    }
+
+    /// Deletes a topic; the id that it had, by the controller's word. `None`: the answer that had it is lost.
+    ///
+    /// # Errors
+    /// As [`Self::delete_topics`].
+    pub async fn delete_topic(&self, topic: &TopicName) -> Result<Option<TopicId>, AdminError> {
+        Ok(self.change(std::slice::from_ref(topic)).await?.pop())
     }
 
     /// Grows a topic to `to` partitions; Kafka places the new ones.
@@ -98,15 +116,15 @@ impl Admin {
     /// # Errors
     /// [`AdminError::Topics`] if Kafka refuses (37: it has that many already); any other if no broker could be asked in time.
     pub async fn create_partitions(&self, topic: &TopicName, to: u32) -> Result<(), AdminError> {
-        self.change(&[Growth { topic: topic.clone(), to }]).await
+        self.change(&[Growth { topic: topic.clone(), to }]).await.map(|_| ())
     }
 
-    /// Asks until every change is settled or patience is over.
-    async fn change<C: Change>(&self, changes: &[C]) -> Result<(), AdminError> {
+    /// Asks until every change is settled or patience is over; the ids of the topics, as far as they were told.
+    async fn change<C: Change>(&self, changes: &[C]) -> Result<Vec<TopicId>, AdminError> {
         let give_up_at = self.clock.now() + self.patience;
         let timeout_ms = to_wire_ms(self.call_timeout);
         let mut pending: Vec<&C> = changes.iter().collect();
-        let mut refused = Vec::new();
+        let (mut ids, mut refused) = (Vec::new(), Vec::new());
         // Whether what is pending may have been carried out by an earlier try.
         let mut sent_before = false;
         let mut turn = 0;
@@ -115,7 +133,9 @@ impl Admin {
             let failure = match self.ask_fresh(broker, &C::request(&pending, timeout_ms)).await {
                 Ok(response) => {
                     self.prefer(index);
-                    let passing = settle(C::results(response), &mut pending, sent_before, &mut refused);
+                    let results = C::results(response);
+                    ids.extend(results.iter().filter(|result| !result.id.is_nil()).map(|result| TopicId(result.id)));
+                    let passing = settle(results, &mut pending, sent_before, &mut refused);
                     // What the answer says nothing of may be done, too.
                     let is_left_out = pending.len() > passing.len();
                     sent_before |= is_left_out || passing.iter().any(|failure| failure.code == ErrorCode::REQUEST_TIMED_OUT);
@@ -133,7 +153,7 @@ impl Admin {
             self.pause_before_retry(failure, give_up_at).await?;
             turn += 1;
         }
-        if refused.is_empty() { Ok(()) } else { Err(AdminError::Topics { failed: refused }) }
+        if refused.is_empty() { Ok(ids) } else { Err(AdminError::Topics { failed: refused }) }
     }
 }
 
@@ -145,7 +165,7 @@ fn settle<C: Change>(
     refused: &mut Vec<TopicFailure>,
 ) -> Vec<TopicFailure> {
     let mut passing = Vec::new();
-    for (name, code, message) in results {
+    for Outcome { name, code, message, .. } in results {
         let failure = ErrorCode::from_wire(code).filter(|code| !(sent_before && *code == C::ALREADY)).map(|code| TopicFailure {
             topic: TopicName::from(name.as_str()),
             code,
@@ -178,7 +198,13 @@ impl Change for NewTopic {
     }
 
     fn results(response: CreateTopicsResponse) -> Vec<Outcome> {
-        response.topics.into_iter().map(|result| (result.name, result.error_code, result.error_message)).collect()
+        let outcome = |result: CreatableTopicResult| Outcome {
+            name: result.name,
+            code: result.error_code,
+            message: result.error_message,
+            id: result.topic_id,
+        };
+        response.topics.into_iter().map(outcome).collect()
     }
 }
 
@@ -220,8 +246,13 @@ impl Change for TopicName {
     }
 
     fn results(response: DeleteTopicsResponse) -> Vec<Outcome> {
-        let outcome = |name: Option<WireTopicName>| name.unwrap_or_default();
-        response.responses.into_iter().map(|result| (outcome(result.name), result.error_code, result.error_message)).collect()
+        let outcome = |result: DeletableTopicResult| Outcome {
+            name: result.name.unwrap_or_default(),
+            code: result.error_code,
+            message: result.error_message,
+            id: result.topic_id,
+        };
+        response.responses.into_iter().map(outcome).collect()
     }
 }
 
@@ -245,11 +276,17 @@ impl Change for Growth {
     }
 
     fn results(response: CreatePartitionsResponse) -> Vec<Outcome> {
-        response.results.into_iter().map(|result| (result.name, result.error_code, result.error_message)).collect()
+        let outcome = |result: CreatePartitionsTopicResult| Outcome {
+            name: result.name,
+            code: result.error_code,
+            message: result.error_message,
+            id: Uuid::nil(),
+        };
+        response.results.into_iter().map(outcome).collect()
     }
 }
 
 /// The broker's own bound, below ours so that its answer arrives before we stop waiting.
-fn to_wire_ms(call_timeout: Duration) -> i32 {
+pub(super) fn to_wire_ms(call_timeout: Duration) -> i32 {
     i32::try_from((call_timeout * 4 / 5).as_millis()).unwrap_or(i32::MAX)
 }

@@ -21,6 +21,11 @@ pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
         ApiKey::DescribeQuorum => (0, DESCRIBE_QUORUM),
         ApiKey::ListOffsets => (6, LIST_OFFSETS),
         ApiKey::DescribeTopicPartitions => (0, DESCRIBE_TOPIC_PARTITIONS),
+        ApiKey::ElectLeaders => (2, ELECT_LEADERS),
+        ApiKey::AlterPartitionReassignments => (0, ALTER_PARTITION_REASSIGNMENTS),
+        ApiKey::ListPartitionReassignments => (0, LIST_PARTITION_REASSIGNMENTS),
+        ApiKey::DescribeConfigs => (4, DESCRIBE_CONFIGS),
+        ApiKey::IncrementalAlterConfigs => (1, INCREMENTAL_ALTER_CONFIGS),
         ApiKey::Fetch => (12, FETCH),
         ApiKey::FetchSnapshot => (0, FETCH_SNAPSHOT),
         _ => return None,
@@ -347,4 +352,86 @@ const FETCH_SNAPSHOT: &[Field] = &[
     since(0, Fixed(6)),                                    // throttle time ms, error code
     since(0, Array(&Struct(SNAPSHOT_TOPICS))),             // topics
     tagged(0, 1, Array(&Struct(SNAPSHOT_NODE_ENDPOINTS))), // node endpoints
+];
+
+const PARTITION_RESULTS: &[Field] = &[
+    since(0, Fixed(6)), // partition, error code
+    since(0, Text),     // error message
+];
+
+const PARTITION_RESULTS_OF_TOPICS: &[Field] = &[
+    since(0, Text),                              // topic
+    since(0, Array(&Struct(PARTITION_RESULTS))), // partitions
+];
+
+const ELECT_LEADERS: &[Field] = &[
+    since(0, Fixed(4)),                                    // throttle time ms
+    since(1, Fixed(2)),                                    // error code
+    since(0, Array(&Struct(PARTITION_RESULTS_OF_TOPICS))), // replica election results
+];
+
+const ALTER_PARTITION_REASSIGNMENTS: &[Field] = &[
+    since(0, Fixed(4)),                                    // throttle time ms
+    since(1, Fixed(1)),                                    // allow replication factor change
+    since(0, Fixed(2)),                                    // error code
+    since(0, Text),                                        // error message
+    since(0, Array(&Struct(PARTITION_RESULTS_OF_TOPICS))), // responses
+];
+
+const ONGOING_PARTITIONS: &[Field] = &[
+    since(0, Fixed(4)),         // partition index
+    since(0, Array(&Fixed(4))), // replicas
+    since(0, Array(&Fixed(4))), // adding replicas
+    since(0, Array(&Fixed(4))), // removing replicas
+];
+
+const ONGOING_TOPICS: &[Field] = &[
+    since(0, Text),                               // name
+    since(0, Array(&Struct(ONGOING_PARTITIONS))), // partitions
+];
+
+const LIST_PARTITION_REASSIGNMENTS: &[Field] = &[
+    since(0, Fixed(6)),                       // throttle time ms, error code
+    since(0, Text),                           // error message
+    since(0, Array(&Struct(ONGOING_TOPICS))), // topics
+];
+
+const CONFIG_SYNONYMS: &[Field] = &[
+    since(1, Text),     // name
+    since(1, Text),     // value
+    since(1, Fixed(1)), // source
+];
+
+const CONFIG_ENTRIES: &[Field] = &[
+    since(0, Text),                            // name
+    since(0, Text),                            // value
+    since(0, Fixed(3)),                        // read only, config source (is default before 1), is sensitive
+    since(1, Array(&Struct(CONFIG_SYNONYMS))), // synonyms
+    since(3, Fixed(1)),                        // config type
+    since(3, Text),                            // documentation
+];
+
+const CONFIG_RESULTS: &[Field] = &[
+    since(0, Fixed(2)),                       // error code
+    since(0, Text),                           // error message
+    since(0, Fixed(1)),                       // resource type
+    since(0, Text),                           // resource name
+    since(0, Array(&Struct(CONFIG_ENTRIES))), // configs
+];
+
+const DESCRIBE_CONFIGS: &[Field] = &[
+    since(0, Fixed(4)),                       // throttle time ms
+    since(0, Array(&Struct(CONFIG_RESULTS))), // results
+];
+
+const ALTERED_RESOURCES: &[Field] = &[
+    since(0, Fixed(2)), // error code
+    since(0, Text),     // error message
+    since(0, Fixed(1)), // resource type
+    since(0, Text),     // resource name
+];
+
+const INCREMENTAL_ALTER_CONFIGS: &[Field] = &[
+    since(0, Fixed(4)),                          // throttle time ms
+    since(0, Array(&Struct(ALTERED_RESOURCES))), // responses
 ];

@@ -2,9 +2,10 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest,
-    DescribeQuorumRequest, DescribeTopicPartitionsRequest, FetchRequest, FetchSnapshotRequest, InitProducerIdRequest, ListOffsetsRequest,
-    MetadataRequest, ProduceRequest, ResponseHeader,
+    AlterPartitionReassignmentsRequest, ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
+    DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest, DescribeTopicPartitionsRequest, ElectLeadersRequest,
+    FetchRequest, FetchSnapshotRequest, IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest,
+    ListPartitionReassignmentsRequest, MetadataRequest, ProduceRequest, ResponseHeader,
 };
 use kafka_protocol::protocol::{Decodable, HeaderVersion, Message, Request};
 use proptest::prelude::*;
@@ -142,6 +143,11 @@ proptest! {
         reads_alike::<DescribeQuorumRequest>(seed);
         reads_alike::<ListOffsetsRequest>(seed);
         reads_alike::<DescribeTopicPartitionsRequest>(seed);
+        reads_alike::<ElectLeadersRequest>(seed);
+        reads_alike::<AlterPartitionReassignmentsRequest>(seed);
+        reads_alike::<ListPartitionReassignmentsRequest>(seed);
+        reads_alike::<DescribeConfigsRequest>(seed);
+        reads_alike::<IncrementalAlterConfigsRequest>(seed);
         reads_alike::<FetchRequest>(seed);
         reads_alike::<FetchSnapshotRequest>(seed);
     }
