@@ -39,6 +39,14 @@ pub enum What {
     CreateTopic,
     /// A topic goes.
     DeleteTopic,
+    /// A topic goes and comes back.
+    RecreateTopic,
+    /// Partitions get leaders.
+    ElectLeaders,
+    /// Partitions move.
+    Reassign,
+    /// Properties of a topic or a broker change.
+    Config,
     /// Nothing is done until a condition holds.
     Wait,
     /// Steps, several times.
@@ -65,6 +73,10 @@ impl What {
             Self::AddPartitions => "add-partitions",
             Self::CreateTopic => "create-topic",
             Self::DeleteTopic => "delete-topic",
+            Self::RecreateTopic => "recreate-topic",
+            Self::ElectLeaders => "elect-leaders",
+            Self::Reassign => "reassign",
+            Self::Config => "config",
             Self::Wait => "wait",
             Self::Repeat => "repeat",
         }

@@ -7,11 +7,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::primitive::NodeAct;
+use crate::clock::Clock;
 use crate::cluster::{Cluster, ClusterError};
 use crate::ids::BrokerId;
+use crate::kafka::admin::{Admin, AdminError, ConfigChange};
 
 /// What undoes a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heal {
     /// Thaw a paused node.
     Unpause(BrokerId),
@@ -23,6 +25,13 @@ pub enum Heal {
     ClientLinks,
     /// Let a node use what it used to.
     Limits(BrokerId),
+    /// Give a broker back the properties that it had.
+    Properties {
+        /// Whom.
+        broker: BrokerId,
+        /// Which.
+        back: ConfigChange,
+    },
     /// Let a node send to another one again.
     MendLink {
         /// Who sends.
@@ -39,7 +48,19 @@ pub struct HealError {
     /// What was tried.
     pub heal: Heal,
     /// Why it failed.
-    pub source: ClusterError,
+    pub source: HealFailure,
+}
+
+/// Why a fault could not be undone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HealFailure {
+    /// The container engine could not do it.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The broker could not be asked for it.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
 }
 
 /// Faults in force. Outlives the [`super::StepRunner`] that fills it, which may be dropped half-way.
@@ -50,29 +71,35 @@ impl Guards {
     /// What would undo the faults in force, latest fault first.
     #[must_use]
     pub fn in_force(&self) -> Vec<Heal> {
-        self.lock().iter().rev().copied().collect()
+        self.lock().iter().rev().cloned().collect()
     }
 
     /// Undoes the faults in force, latest first; of a cluster that does not stay only the pauses. Returns what failed; all the others are
     /// tried all the same, and none is kept.
-    pub async fn heal_all(&self, cluster: &dyn Cluster, stays: bool) -> Vec<HealError> {
+    pub async fn heal_all(&self, cluster: &dyn Cluster, clock: &Clock, stays: bool) -> Vec<HealError> {
         let mut failed = Vec::new();
         // One at a time: a caller that is dropped half-way can come back for the rest.
         while let Some(heal) = self.latest() {
-            let healed = match heal {
-                Heal::Unpause(node) => cluster.unpause(node).await,
+            let healed = match &heal {
+                Heal::Unpause(node) => cluster.unpause(*node).await,
                 Heal::ClientLinks => {
                     cluster.relay().iter().for_each(|relay| relay.heal());
                     Ok(())
                 }
                 _ if !stays => Ok(()),
-                Heal::Start(node) => cluster.start(node).await,
-                Heal::Connect(node) => cluster.connect(node).await,
-                Heal::Limits(node) => cluster.limit(node, cluster.usual_limits()).await,
-                Heal::MendLink { from, to } => cluster.mend_links(from, &[to]).await,
+                Heal::Start(node) => cluster.start(*node).await,
+                Heal::Connect(node) => cluster.connect(*node).await,
+                Heal::Limits(node) => cluster.limit(*node, cluster.usual_limits()).await,
+                Heal::MendLink { from, to } => cluster.mend_links(*from, &[*to]).await,
+                Heal::Properties { broker, back } => {
+                    if let Err(error) = give_back(cluster, clock, *broker, back).await {
+                        failed.push(HealError { heal, source: error.into() });
+                    }
+                    continue;
+                }
             };
             if let Err(source) = healed {
-                failed.push(HealError { heal, source });
+                failed.push(HealError { heal, source: source.into() });
             }
         }
         failed
@@ -116,6 +143,11 @@ impl Guards {
         self.lock().retain(|heal| *heal != Heal::ClientLinks);
     }
 
+    /// To be called before properties of a broker are changed; `back` undoes it.
+    pub(super) fn before_config(&self, broker: BrokerId, back: ConfigChange) {
+        self.lock().push(Heal::Properties { broker, back });
+    }
+
     /// To be called before links are cut.
     pub(super) fn before_cut(&self, from: BrokerId, to: &[BrokerId]) {
         self.lock().extend(to.iter().map(|to| Heal::MendLink { from, to: *to }));
@@ -133,6 +165,13 @@ impl Guards {
     fn lock(&self) -> MutexGuard<'_, Vec<Heal>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Asks a broker to take its properties back; one that is just coming up is waited for.
+async fn give_back(cluster: &dyn Cluster, clock: &Clock, broker: BrokerId, back: &ConfigChange) -> Result<(), AdminError> {
+    let node = cluster.nodes().iter().find(|node| node.id == broker);
+    let listener = node.and_then(|node| node.client_listener.as_ref()).ok_or(AdminError::NoBootstrap)?;
+    Admin::new(vec![listener.clone()], "chaos-admin", clock.clone()).alter_broker_configs(broker, listener, back).await
 }
 
 fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {

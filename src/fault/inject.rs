@@ -1,9 +1,10 @@
 //! Hands: executes one primitive.
 //!
-//! A primitive that would change nothing is not done: the engine's word decides for nodes, the controller's for topics (a broker's view may
-//! lag behind a change that was just acknowledged).
+//! A primitive that would change nothing is not done: the engine's word decides for nodes, the controller's for topics. Where only brokers
+//! can be asked, theirs counts if it stays the same for a while: a broker's view may lag behind a change that was just acknowledged.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -12,16 +13,21 @@ use tokio::time::timeout_at;
 
 use super::event::Outcome;
 use super::guard::Guards;
-use super::primitive::{NodeAct, Primitive};
+use super::primitive::{NodeAct, Primitive, Trace};
 use super::text;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, ClusterError, Limits, NodeState, Relay};
-use crate::ids::BrokerId;
+use crate::ids::{BrokerId, TopicId, TopicName};
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
 use crate::plan::model::{ClientFault, LimitChange, LinkAct, Replication, TopicSpec};
 
 /// Longest wait for the engine, on top of a stop's grace.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// By so much the view of a broker that is well may lag behind the controller.
+const LAG_MAX: Duration = Duration::from_secs(2);
+/// Pause between two looks at such a view.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// UNKNOWN_TOPIC_OR_PARTITION, TOPIC_ALREADY_EXISTS and INVALID_PARTITIONS.
 const ABSENT: ErrorCode = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
@@ -35,6 +41,8 @@ pub(super) struct Hands {
     pub(super) admin: Arc<Admin>,
     pub(super) guards: Arc<Guards>,
     pub(super) clock: Clock,
+    /// Ids of topics that recreating has deleted, by their name.
+    pub(super) gone: Arc<Mutex<BTreeMap<TopicName, Vec<TopicId>>>>,
 }
 
 impl Hands {
@@ -62,6 +70,24 @@ impl Hands {
         }
     }
 
+    /// Looks for something to do. A broker's view may lag behind a change that was just acknowledged, so "nothing" counts only if it stays so.
+    pub(super) async fn to_do<T, F, L>(&self, mut look: F) -> Result<Option<T>, Outcome>
+    where
+        F: FnMut() -> L,
+        L: Future<Output = Result<Option<T>, Outcome>>,
+    {
+        let give_up_at = self.clock.now() + LAG_MAX;
+        loop {
+            if let Some(found) = look().await? {
+                return Ok(Some(found));
+            }
+            if self.clock.now() >= give_up_at {
+                return Ok(None);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     /// The engine's answer, within a bound.
     async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
         let answer = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
@@ -75,8 +101,13 @@ impl Hands {
     }
 
     /// Does it; returns when it is acknowledged.
-    pub(super) async fn act(&self, primitive: &Primitive) -> Result<(), Outcome> {
-        match primitive {
+    pub(super) async fn act(&self, primitive: &Primitive) -> Result<Trace, Outcome> {
+        let done = match primitive {
+            Primitive::RecreateTopic { topic, shape } => return self.recreate(topic, shape).await,
+            Primitive::ElectLeaders { topic, partition, election } => return self.elect(topic, *partition, *election).await,
+            Primitive::Reassign { topic, to, .. } => return self.reassign(topic, to).await,
+            Primitive::ConfigureTopic { topic, change } => self.configure_topic(topic, change).await,
+            Primitive::ConfigureBroker { broker, change } => self.configure_broker(*broker, change).await,
             Primitive::Node { act, node } => self.act_on_node(*act, *node).await,
             Primitive::ClientLink { to, group, fault } => self.act_on_client_links(to, group.as_deref(), *fault),
             Primitive::NodeLink { act, from, to } => self.act_on_links(*act, *from, &self.others(*from, to)).await,
@@ -84,7 +115,8 @@ impl Hands {
             Primitive::CreateTopic(topic) => changed(self.admin.create_topics(&[new_topic(topic)]).await, EXISTS),
             Primitive::DeleteTopic(topic) => changed(self.admin.delete_topics(std::slice::from_ref(topic)).await, ABSENT),
             Primitive::Wait { .. } => Ok(()),
-        }
+        };
+        done.map(|()| Trace::Nothing)
     }
 
     async fn act_on_node(&self, act: NodeAct, node: BrokerId) -> Result<(), Outcome> {
@@ -144,6 +176,13 @@ impl Hands {
     }
 }
 
+/// A request that failed.
+impl From<AdminError> for Outcome {
+    fn from(error: AdminError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 fn unanswered(bound: Duration) -> String {
     format!("the container engine did not answer within {bound:?}")
 }
@@ -186,7 +225,7 @@ fn check_links(act: LinkAct, from: BrokerId, to: &[BrokerId], cut: &[BrokerId]) 
 
 /// A topic's change; `no_op` is Kafka's word for "there is nothing to change".
 fn changed(result: Result<(), AdminError>, no_op: ErrorCode) -> Result<(), Outcome> {
-    result.map_err(|error| if error.code() == Some(no_op) { Outcome::NoOp(error.to_string()) } else { Outcome::Failed(error.to_string()) })
+    result.map_err(|error| if error.code() == Some(no_op) { Outcome::NoOp(error.to_string()) } else { Outcome::from(error) })
 }
 
 fn new_topic(topic: &TopicSpec) -> NewTopic {

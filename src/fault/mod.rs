@@ -11,12 +11,15 @@
 
 mod client_link;
 mod condition;
+mod config;
 mod event;
 mod guard;
 mod inject;
 mod lookup;
 mod observe;
+mod partitions;
 mod primitive;
+mod recreate;
 mod runner;
 pub mod schedule;
 pub mod target;
@@ -29,7 +32,7 @@ mod fake;
 mod tests;
 
 pub use event::{Outcome, Scope, StepEvent, StepInfo, What};
-pub use guard::{Guards, Heal, HealError};
+pub use guard::{Guards, Heal, HealError, HealFailure};
 pub use primitive::{NodeAct, Primitive};
 pub use runner::{FailedStep, StepRunner, StepSink, StepsSummary};
 pub use target::ResolvedNode;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::primitive::{NodeAct, Primitive};
+use super::primitive::{NodeAct, Primitive, Trace};
 use super::watch::{Look, Watch};
 use crate::clock::Moment;
 use crate::cluster::{Node, NodeState};
@@ -16,12 +16,18 @@ use crate::kafka::admin::ClusterView;
 use crate::plan::model::LinkAct;
 
 /// Pause between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Watch {
     /// Waits until `primitive` shows from outside: when, and what was seen. Else why it does not.
-    pub(super) async fn confirm(&self, primitive: &Primitive, within: Duration) -> Result<(Moment, String), String> {
+    pub(super) async fn confirm(&self, primitive: &Primitive, trace: &Trace, within: Duration) -> Result<(Moment, String), String> {
         match primitive {
+            Primitive::RecreateTopic { topic, .. } | Primitive::ElectLeaders { topic, .. } => {
+                self.confirm_trace(topic, trace, within).await
+            }
+            Primitive::Reassign { topic, within, .. } => self.confirm_trace(topic, trace, *within).await,
+            Primitive::ConfigureTopic { topic, change } => self.topic_is_configured(topic, change, within).await,
+            Primitive::ConfigureBroker { broker, change } => self.broker_is_configured(*broker, change, within).await,
             Primitive::Node { act, node } => {
                 let node =
                     self.cluster.nodes().iter().find(|known| known.id == *node).ok_or_else(|| format!("node {node} does not exist"))?;
@@ -38,6 +44,15 @@ impl Watch {
             }
             // A wait is over when its condition was seen: there is nothing left to confirm.
             Primitive::Wait { .. } => Ok((self.clock.now(), String::new())),
+        }
+    }
+
+    async fn confirm_trace(&self, topic: &TopicName, trace: &Trace, within: Duration) -> Result<(Moment, String), String> {
+        match trace {
+            Trace::Elected(before) => self.elected(topic, before, within).await,
+            Trace::Moving(moving) => self.moved(topic, moving, within).await,
+            Trace::Recreated { gone, partitions } => self.recreated(topic, gone, *partitions, within).await,
+            Trace::Nothing => Ok((self.clock.now(), String::new())),
         }
     }
 
@@ -132,7 +147,7 @@ impl Watch {
     }
 
     /// Every running broker is asked for its own view; all must agree.
-    async fn look_at_topic(&self, topic: &TopicName, check: impl Fn(&ClusterView) -> Result<(), String>) -> Look<String> {
+    pub(super) async fn look_at_topic(&self, topic: &TopicName, mut check: impl FnMut(&ClusterView) -> Result<(), String>) -> Look<String> {
         self.look_at_views(Some(std::slice::from_ref(topic)), |_, view| check(view)).await
     }
 
@@ -140,7 +155,7 @@ impl Watch {
     pub(super) async fn look_at_views(
         &self,
         topics: Option<&[TopicName]>,
-        check: impl Fn(&[BrokerId], &ClusterView) -> Result<(), String>,
+        mut check: impl FnMut(&[BrokerId], &ClusterView) -> Result<(), String>,
     ) -> Look<String> {
         let running = match self.running_brokers().await {
             Ok(running) if running.is_empty() => return Look::NotYet("no broker is running".to_owned()),

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::fault::event::What;
-use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{ClientFault, Condition, Down, LimitChange, LinkAct, TopicSpec};
+use crate::fault::partitions::Before;
+use crate::ids::{BrokerId, PartitionIndex, TopicId, TopicName};
+use crate::kafka::admin::Replicas;
+use crate::plan::model::{ClientFault, Condition, Down, Election, LimitChange, LinkAct, PropertyChange, Reassignment, Reshape, TopicSpec};
 
 /// Something done to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,11 +103,68 @@ pub enum Primitive {
     CreateTopic(TopicSpec),
     /// A topic is deleted.
     DeleteTopic(TopicName),
+    /// A topic is deleted and made again.
+    RecreateTopic {
+        /// Which.
+        topic: TopicName,
+        /// What is to be another than before.
+        shape: Reshape,
+    },
+    /// Leaders are elected.
+    ElectLeaders {
+        /// Of which topic.
+        topic: TopicName,
+        /// Of which partition; `None`: of all.
+        partition: Option<PartitionIndex>,
+        /// How.
+        election: Election,
+    },
+    /// Partitions move.
+    Reassign {
+        /// Of which topic.
+        topic: TopicName,
+        /// Where to.
+        to: Reassignment,
+        /// Longest wait until they are there.
+        within: Duration,
+    },
+    /// Properties of a topic change.
+    ConfigureTopic {
+        /// Which topic.
+        topic: TopicName,
+        /// How.
+        change: PropertyChange,
+    },
+    /// Properties of a broker change.
+    ConfigureBroker {
+        /// Which broker.
+        broker: BrokerId,
+        /// How.
+        change: PropertyChange,
+    },
     /// Nothing is done until a condition holds.
     Wait {
         /// Which.
         until: Condition,
         /// Longest wait.
         within: Duration,
+    },
+}
+
+/// What an act found out on its way, for those who look for its effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// The primitive says it all.
+    Nothing,
+    /// Partitions that got a leader by it.
+    Elected(Vec<Before>),
+    /// Where partitions go.
+    Moving(Vec<Replicas>),
+    /// A topic of this name is another one.
+    Recreated {
+        /// Ids that topics of this name had, the latest last.
+        gone: Vec<TopicId>,
+        /// How many partitions the new one has.
+        partitions: u32,
     },
 }

@@ -98,7 +98,7 @@ impl StepRunner {
         let admin = Admin::new(listeners.clone(), ADMIN_CLIENT_ID, clock.clone()).with_patience(CHANGE_PATIENCE);
         let probe = Admin::new(listeners, PROBE_CLIENT_ID, clock.clone()).with_call_timeout(PROBE_TIMEOUT).with_patience(Duration::ZERO);
         let watch = Watch { cluster: Arc::clone(&cluster), probe: Arc::new(probe), clock: clock.clone() };
-        let hands = Hands { cluster, admin: Arc::new(admin), guards, clock: clock.clone() };
+        let hands = Hands { cluster, admin: Arc::new(admin), guards, clock: clock.clone(), gone: Arc::default() };
         Self { seed, crew: Crew { hands, watch, clock, sink, observe_within: OBSERVE_WITHIN } }
     }
 
@@ -229,9 +229,9 @@ impl Crew {
             self.tell(StepEvent::Observed { step: number, at, detail });
             return Ok(());
         }
-        self.hands.act(primitive).await?;
+        let trace = self.hands.act(primitive).await?;
         self.acknowledged(number, self.clock.now(), reports).await;
-        let (at, detail) = self.watch.confirm(primitive, self.observe_within).await.map_err(Outcome::NotObserved)?;
+        let (at, detail) = self.watch.confirm(primitive, &trace, self.observe_within).await.map_err(Outcome::NotObserved)?;
         self.tell(StepEvent::Observed { step: number, at, detail });
         Ok(())
     }

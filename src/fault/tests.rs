@@ -8,7 +8,10 @@ use super::*;
 use crate::clock::{Clock, Moment};
 use crate::cluster::Cluster;
 use crate::ids::{BrokerId, PartitionIndex, TopicPartition};
-use crate::plan::model::{Action, Ceiling, ClientFault, Condition, Down, LimitChange, LinkAct, Pace, Replication, Step, Target, TopicSpec};
+use crate::plan::model::{
+    Action, Ceiling, ClientFault, Condition, Down, Election, LimitChange, LinkAct, Pace, PropertyChange, Reassignment, Replication,
+    Reshape, Step, Target, TopicSpec,
+};
 
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<StepEvent>>);
@@ -220,7 +223,7 @@ async fn a_link_that_is_cut_stays_so_and_is_healed_by_its_guard() {
     assert_eq!(run.summary.failed, []);
     assert_eq!(cluster.calls(), ["cut 2 -> 1, 3", "mend 2 -> 1"]);
     assert_eq!(run.guards.in_force(), [Heal::MendLink { from: BrokerId(2), to: BrokerId(3) }]);
-    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert!(run.guards.heal_all(&*cluster, &Clock::real(), true).await.is_empty());
     assert_eq!(cluster.calls()[2..], ["mend 2 -> 3"]);
 }
 
@@ -277,7 +280,7 @@ async fn links_from_clients_are_hurt_seen_and_healed() {
     assert_eq!(run.guards.in_force(), [Heal::ClientLinks]);
     let relay = cluster.relay().unwrap();
     assert!(!relay.is_whole());
-    assert!(run.guards.heal_all(&*cluster, false).await.is_empty());
+    assert!(run.guards.heal_all(&*cluster, &Clock::real(), false).await.is_empty());
     assert!(relay.is_whole(), "also of a cluster that is about to go");
 }
 
@@ -312,7 +315,7 @@ async fn a_node_off_the_network_is_asked_by_nobody_until_it_is_back() {
     assert_eq!(run.log.node(1), Some(ResolvedNode { id: BrokerId(1), was_controller: Some(true), led: Some(1) }));
     assert!(run.log.times(2)[2].is_some(), "the others show what broker 1 cannot");
     assert_eq!(run.guards.in_force(), [Heal::Connect(BrokerId(1))]);
-    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert!(run.guards.heal_all(&*cluster, &Clock::real(), true).await.is_empty());
     assert!(cluster.is_connected(BrokerId(1)).await.unwrap());
 }
 
@@ -325,7 +328,7 @@ async fn a_limit_changes_what_it_names_and_is_undone_where_the_cluster_stays() {
     assert_eq!(run.only_failure(), Outcome::NoOp("node 1 may use 0.5 cores, 768 MiB already".to_owned()));
     assert_eq!(cluster.calls(), ["limit to 0.5 cores, 512 MiB: 1", "limit to 0.5 cores, 768 MiB: 1"]);
     assert_eq!(run.guards.in_force(), [Heal::Limits(BrokerId(1))]);
-    assert!(run.guards.heal_all(&*cluster, true).await.is_empty());
+    assert!(run.guards.heal_all(&*cluster, &Clock::real(), true).await.is_empty());
     assert_eq!(cluster.calls()[2..], ["limit to every core, 768 MiB: 1"]);
 }
 
@@ -375,7 +378,79 @@ async fn a_run_that_is_cut_off_leaves_guards_that_heal_in_reverse_order() {
         _ = runner.run(&steps, clock.now()) => panic!("the wait is long"),
         () = hurt => {}
     }
-    assert!(guards.heal_all(&*cluster, false).await.is_empty());
+    assert!(guards.heal_all(&*cluster, &Clock::real(), false).await.is_empty());
     assert_eq!(cluster.calls()[3..], ["unpause 1", "unpause 2"], "a node that is down stays down unless asked for");
     assert_eq!(guards.in_force(), []);
+}
+
+#[tokio::test]
+async fn leaders_are_elected_where_it_is_needed_and_shown_by_every_broker() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    cluster.topic("orders", &[&[1, 2], &[2, 3]]);
+    let elect = |partition: Option<i32>| Action::ElectLeaders {
+        topic: "orders".into(),
+        partition: partition.map(PartitionIndex),
+        election: Election::Preferred,
+    };
+    {
+        let mut state = cluster.state.lock().unwrap();
+        state.leaders.insert(("orders".to_owned(), 1), 3);
+        state.epochs.insert(("orders".to_owned(), 1), 4);
+    }
+    let run = run(&cluster, [elect(None), elect(Some(1))]).await;
+    assert_eq!(run.log.detail(1), "seen by broker 1, 2, 3");
+    assert_eq!(run.only_failure(), Outcome::NoOp("every one of these partitions is led by its first replica already".to_owned()));
+    let state = cluster.state.lock().unwrap();
+    assert_eq!((state.leaders.len(), state.epochs[&("orders".to_owned(), 1)]), (0, 5));
+}
+
+#[tokio::test]
+async fn a_move_is_seen_when_it_is_over() {
+    let cluster = Arc::new(FakeCluster::start(3).await);
+    cluster.topic("orders", &[&[1, 2], &[2, 1]]);
+    cluster.state.lock().unwrap().moves_take = 3;
+    let reassign = |to| Action::Reassign { topic: "orders".into(), to, within: Duration::from_secs(5) };
+    let to_three = Reassignment::One(PartitionIndex(1), vec![BrokerId(3), BrokerId(1)]);
+    let over_all = Reassignment::Over(vec![]);
+    let seen = Action::Wait { until: Condition::Elapsed(Duration::from_secs(1)), within: Duration::from_secs(1) };
+    let run = run(&cluster, [reassign(to_three), seen.clone(), reassign(over_all.clone()), seen, reassign(over_all)]).await;
+    assert_eq!(cluster.state.lock().unwrap().topics["orders"], [[1, 2], [2, 3]]);
+    assert_eq!(cluster.state.lock().unwrap().moving[&("orders".to_owned(), 1)], 0, "it was waited for");
+    assert_eq!(run.only_failure(), Outcome::NoOp("every one of these partitions is where it shall be".to_owned()));
+}
+
+#[tokio::test]
+async fn a_topic_comes_back_as_another_one_with_what_it_had() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    let mut spec = spec("orders", 3);
+    spec.config.insert("retention.ms".to_owned(), "5".to_owned());
+    let recreate = |shape| Action::RecreateTopic { topic: "orders".into(), shape };
+    let smaller = Reshape { partitions: Some(1), config: Some([].into()), ..Reshape::default() };
+    // What made the first attempt find the old topic still there is over at the second.
+    cluster.state.lock().unwrap().refusals.extend([0, 36, 0]);
+    let run = run(&cluster, [Action::CreateTopic { topic: spec }, recreate(Reshape::default()), recreate(smaller)]).await;
+    assert_eq!(run.summary.failed, []);
+    let id = |number: u128| uuid::Uuid::from_u128(number);
+    assert_eq!(run.log.detail(2), format!("topic id {} -> {}, seen by broker 1, 2", id(1), id(2)));
+    assert_eq!(run.log.detail(3), format!("topic id {} -> {}, seen by broker 1, 2", id(2), id(3)));
+    let state = cluster.state.lock().unwrap();
+    assert_eq!((state.topics["orders"].len(), state.configs[&(2, "orders".to_owned())].len()), (1, 0));
+}
+
+#[tokio::test]
+async fn properties_change_on_a_topic_and_on_brokers_and_brokers_get_them_back() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    cluster.topic("orders", &[&[1, 2]]);
+    let change = |name: &str, value: &str| PropertyChange { set: [(name.to_owned(), value.to_owned())].into(), unset: [].into() };
+    let topic = Action::ConfigureTopic { topic: "orders".into(), change: change("retention.ms", "5") };
+    let broker = |target, value| Action::ConfigureBroker { target, change: change("num.io.threads", value) };
+    let run = run(&cluster, [topic.clone(), broker(Target::All, "4"), broker(Target::LeaderOf(orders(0)), "2"), topic]).await;
+    assert_eq!(run.log.detail(1), "told by broker 1, 2");
+    assert_eq!(run.log.detail(5), "told by broker 1");
+    assert_eq!(run.only_failure(), Outcome::NoOp("it is so already: retention.ms = 5".to_owned()));
+    let threads = |broker: &str| cluster.state.lock().unwrap().configs[&(4, broker.to_owned())].get("num.io.threads").cloned();
+    assert_eq!((threads("1"), threads("2")), (Some("2".to_owned()), Some("4".to_owned())));
+    assert_eq!(run.guards.in_force().len(), 3);
+    assert!(run.guards.heal_all(&*cluster, &Clock::real(), true).await.is_empty());
+    assert_eq!((threads("1"), threads("2")), (None, None));
 }

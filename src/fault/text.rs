@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::fault::event::What;
 use crate::fault::primitive::NodeAct;
 use crate::ids::BrokerId;
-use crate::plan::model::{ClientFault, Condition, Down, LinkAct, Target, TopicSpec};
+use crate::plan::model::{ClientFault, Condition, Down, LinkAct, PropertyChange, Target, TopicSpec};
 
 /// A target as a plan writes it.
 pub(super) fn target(target: &Target) -> String {
@@ -55,6 +55,11 @@ pub(super) fn client_link(fault: ClientFault, lasts: Option<Duration>, group: Op
 pub(super) fn node_link(act: LinkAct, lasts: Option<Duration>, from: &str, to: &str) -> (String, String) {
     let lasts = lasts.map_or_else(String::new, |lasts| format!(" (for {})", duration(lasts)));
     (format!("{} {}{lasts}", What::Link, act.name()), format!("{from} -> {to}"))
+}
+
+/// A change of properties.
+pub(super) fn config(change: &PropertyChange) -> String {
+    format!("{} ({change})", What::Config)
 }
 
 /// Nodes of a `rolling`.

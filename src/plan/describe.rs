@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::model::{Action, Ceiling, ClientFault, Condition, Down, Expectation, Layout, LimitChange, Replication, Target};
+use super::model::{Action, Ceiling, ClientFault, Condition, Down, Expectation, Layout, LimitChange, Reassignment, Replication, Target};
 use super::units::{show_duration, show_size};
 
 impl fmt::Display for Target {
@@ -116,6 +116,10 @@ impl Action {
             Self::AddPartitions { .. } => "add-partitions",
             Self::CreateTopic { .. } => "create-topic",
             Self::DeleteTopic { .. } => "delete-topic",
+            Self::RecreateTopic { .. } => "recreate-topic",
+            Self::ElectLeaders { .. } => "elect-leaders",
+            Self::Reassign { .. } => "reassign",
+            Self::ConfigureTopic { .. } | Self::ConfigureBroker { .. } => "config",
             Self::Wait { .. } => "wait",
             Self::Repeat { .. } => "repeat",
         }
@@ -161,6 +165,17 @@ impl fmt::Display for Action {
             Self::AddPartitions { topic, to } => write!(f, "{name} {topic} to {to}"),
             Self::CreateTopic { topic } => write!(f, "{name} {}: {} partitions, {}", topic.name, topic.partitions, topic.replication),
             Self::DeleteTopic { topic } => write!(f, "{name} {topic}"),
+            Self::RecreateTopic { topic, shape } => write!(f, "{name} {topic}: {shape}"),
+            Self::ElectLeaders { topic, partition: Some(partition), election } => {
+                write!(f, "{name} {topic}/{partition}: {}", election.name())
+            }
+            Self::ElectLeaders { topic, partition: None, election } => write!(f, "{name} {topic}: {}", election.name()),
+            Self::Reassign { topic, to, within } => {
+                let partition = if let Reassignment::One(partition, _) = to { format!("/{partition}") } else { String::new() };
+                write!(f, "{name} {topic}{partition}: {to} within {}", show_duration(*within))
+            }
+            Self::ConfigureTopic { topic, change } => write!(f, "{name} {topic}: {change}"),
+            Self::ConfigureBroker { target, change } => write!(f, "{name} {target}: {change}"),
             Self::Wait { until: Condition::Elapsed(time), .. } => write!(f, "{name} {}", show_duration(*time)),
             Self::Wait { until, within } => write!(f, "{name} for {until} within {}", show_duration(*within)),
             Self::Repeat { times, steps } => write!(f, "{name} {} steps {times} times", steps.len()),

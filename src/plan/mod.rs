@@ -8,6 +8,7 @@
 
 mod check;
 mod describe;
+mod describe_topics;
 mod diagnostic;
 mod grammar;
 pub mod model;

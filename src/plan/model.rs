@@ -9,6 +9,7 @@ mod link;
 mod requesters;
 mod reserved;
 mod step;
+mod topic_change;
 
 pub use client_links::ClientLinks;
 pub use engine::EngineKind;
@@ -17,6 +18,7 @@ pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
 pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Ceiling, Condition, Down, LimitChange, Step, Target};
+pub use topic_change::{Election, PropertyChange, Reassignment, Reshape};
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -179,6 +181,17 @@ pub enum Replication {
     Factor(u16),
     /// Brokers per partition, preferred leader first.
     Assignment(Vec<Vec<BrokerId>>),
+}
+
+impl Replication {
+    /// How many replicas each partition has.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Factor(factor) => usize::from(*factor),
+            Self::Assignment(rows) => rows.iter().map(Vec::len).min().unwrap_or_default(),
+        }
+    }
 }
 
 /// Producers alike.

@@ -6,7 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::grammar::{
-    CPU_THOUSANDTHS, DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN, Table,
+    CPU_THOUSANDTHS, DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PARTITION_MAX, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN,
+    Table,
 };
 use super::producer_config::{self, Support};
 
@@ -87,6 +88,11 @@ fn value(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         }
         Kind::TopicList => {
             json!({ "anyOf": [{ "enum": ["all", "none"] }, { "type": "array", "minItems": 1, "items": { "type": "string", "pattern": NAME_PATTERN } }] })
+        }
+        Kind::PartitionOrAll => json!({ "anyOf": [{ "const": "all" }, { "type": "integer", "minimum": 0, "maximum": PARTITION_MAX }] }),
+        Kind::Replicas => {
+            let brokers = json!({ "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": 1 } });
+            json!({ "anyOf": [brokers, { "type": "array", "minItems": 1, "items": brokers }] })
         }
         Kind::List(item) => json!({ "type": "array", "minItems": 1, "items": value(item, definitions) }),
         Kind::Table(grammar) => reference(grammar, definitions),

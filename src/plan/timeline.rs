@@ -20,6 +20,8 @@ const ISR_AFTER_STOP: Duration = Duration::from_secs(4);
 /// A change of a topic, until it is observed.
 const TOPIC_CHANGE: Duration = Duration::from_secs(1);
 const TOPIC_CHANGE_MOST: Duration = Duration::from_secs(30);
+/// A move of little data to other brokers.
+const MOVE: Duration = Duration::from_secs(3);
 /// A condition that a step waits for with nothing known about why.
 const CONDITION: Duration = Duration::from_secs(5);
 
@@ -157,6 +159,10 @@ fn length_of(action: &Action, brokers: usize) -> Length {
         Action::AddPartitions { .. } | Action::CreateTopic { .. } | Action::DeleteTopic { .. } => {
             Length { acknowledged: Estimate::default(), observed: Estimate::between(TOPIC_CHANGE, TOPIC_CHANGE_MOST) }
         }
+        Action::RecreateTopic { .. } | Action::ElectLeaders { .. } | Action::ConfigureTopic { .. } | Action::ConfigureBroker { .. } => {
+            Length { acknowledged: Estimate::default(), observed: Estimate::between(TOPIC_CHANGE, TOPIC_CHANGE_MOST) }
+        }
+        Action::Reassign { within, .. } => Length { acknowledged: Estimate::default(), observed: Estimate::between(MOVE, *within) },
         Action::Wait { until, within } => Length::both(wait(until, CONDITION, *within)),
         Action::Repeat { times, steps } => repeat(*times, lay_out(steps, Estimate::default(), brokers).length),
     }

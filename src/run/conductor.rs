@@ -288,7 +288,7 @@ impl Run<'_> {
                 format!("the relay could not take or pass on {refused} connections: too many open files (`chaos doctor` shows the limit)");
             self.screen.note(Tone::Warning, &line);
         }
-        for failure in guards.heal_all(cluster.as_ref(), cluster.is_kept()).await {
+        for failure in guards.heal_all(cluster.as_ref(), self.clock, cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());
         }
         outcome

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::TopicName;
-use crate::plan::model::{Action, Plan, Step};
+use crate::plan::model::{Action, Plan, Reshape, Step};
 use crate::probe::WatchedTopic;
 
 /// Partitions whose leaders are watched: each broker lists all of them once a second.
@@ -93,6 +93,7 @@ impl Sizes {
             match &step.action {
                 Action::CreateTopic { topic } => self.add(&topic.name, topic.partitions),
                 Action::AddPartitions { topic, to } => self.add(topic, *to),
+                Action::RecreateTopic { topic, shape: Reshape { partitions: Some(partitions), .. } } => self.add(topic, *partitions),
                 Action::Repeat { steps, .. } => self.add_steps(steps),
                 _ => {}
             }
@@ -123,8 +124,9 @@ mod tests {
 
     #[test]
     fn a_topic_counts_with_all_partitions_that_it_will_have() {
-        let grow = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"a\", to = 12 }\n";
-        assert_eq!(scope(&[("a", 6), ("b", 1)], grow), (vec![("a".to_owned(), 12), ("b".to_owned(), 1)], None));
+        let grow = "[[step]]\nat = \"0s\"\nadd-partitions = { topic = \"a\", to = 12 }\n\
+                    [[step]]\nat = \"1s\"\nrecreate-topic = { topic = \"b\", partitions = 3 }\n";
+        assert_eq!(scope(&[("a", 6), ("b", 1)], grow), (vec![("a".to_owned(), 12), ("b".to_owned(), 3)], None));
     }
 
     fn followed_of(topics: &[(&str, u32)], group: &str) -> (Vec<String>, Option<String>) {

@@ -2,26 +2,33 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_chaos::kafka::wire::frame::decode_response;
+use kafka_protocol::messages::alter_partition_reassignments_response::{ReassignablePartitionResponse, ReassignableTopicResponse};
 use kafka_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
 use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
 use kafka_protocol::messages::create_topics_response::{CreatableTopicConfigs, CreatableTopicResult};
 use kafka_protocol::messages::delete_topics_response::DeletableTopicResult;
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
+use kafka_protocol::messages::describe_configs_response::{DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym};
 use kafka_protocol::messages::describe_quorum_response::{PartitionData, ReplicaState, TopicData};
 use kafka_protocol::messages::describe_topic_partitions_response::{
     Cursor, DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
 };
+use kafka_protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
+use kafka_protocol::messages::incremental_alter_configs_response::AlterConfigsResourceResponse;
 use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
+use kafka_protocol::messages::list_partition_reassignments_response::{OngoingPartitionReassignment, OngoingTopicReassignment};
 use kafka_protocol::messages::metadata_response::{MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic};
 use kafka_protocol::messages::produce_response::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, TopicProduceResponse,
 };
 use kafka_protocol::messages::{
-    ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest,
-    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse,
-    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, InitProducerIdRequest,
-    InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse,
-    ResponseHeader, TopicName,
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, ApiVersionsRequest, ApiVersionsResponse, BrokerId,
+    CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest,
+    DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse, DescribeConfigsRequest, DescribeConfigsResponse,
+    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ElectLeadersRequest,
+    ElectLeadersResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, InitProducerIdRequest, InitProducerIdResponse,
+    ListOffsetsRequest, ListOffsetsResponse, ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest,
+    MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
 use uuid::Uuid;
@@ -143,6 +150,19 @@ pub(crate) fn all() -> Vec<Sample> {
     let described = DescribeTopicPartitionsResponse::default()
         .with_topics(vec![described])
         .with_next_cursor(Some(Cursor::default().with_topic_name(name("orders"))));
+    let elected = PartitionResult::default().with_error_message(Some(text("no such leader")));
+    let elected = ReplicaElectionResult::default().with_topic(name("orders")).with_partition_result(vec![elected]);
+    let moved = ReassignablePartitionResponse::default().with_error_message(Some(text("no such broker")));
+    let moved = ReassignableTopicResponse::default().with_name(name("orders")).with_partitions(vec![moved]);
+    let ongoing =
+        OngoingPartitionReassignment::default().with_replicas(vec![BrokerId(1), BrokerId(2)]).with_adding_replicas(vec![BrokerId(2)]);
+    let ongoing = OngoingTopicReassignment::default().with_name(name("orders")).with_partitions(vec![ongoing]);
+    let synonym = DescribeConfigsSynonym::default().with_name(text("log.retention.ms")).with_value(Some(text("1")));
+    let property =
+        DescribeConfigsResourceResult::default().with_name(text("retention.ms")).with_value(Some(text("1"))).with_synonyms(vec![synonym]);
+    let properties = DescribeConfigsResult::default().with_resource_name(text("orders")).with_configs(vec![property]);
+    let altered =
+        AlterConfigsResourceResponse::default().with_error_message(Some(text("no such property"))).with_resource_name(text("orders"));
     vec![
         sample::<ApiVersionsRequest>(0, &api_versions(13)),
         sample::<ApiVersionsRequest>(4, &features),
@@ -163,5 +183,12 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<ListOffsetsRequest>(5, &ListOffsetsResponse::default().with_topics(vec![offsets.clone()])),
         sample::<ListOffsetsRequest>(8, &ListOffsetsResponse::default().with_topics(vec![offsets])),
         sample::<DescribeTopicPartitionsRequest>(0, &described),
+        sample::<ElectLeadersRequest>(1, &ElectLeadersResponse::default().with_replica_election_results(vec![elected.clone()])),
+        sample::<ElectLeadersRequest>(2, &ElectLeadersResponse::default().with_replica_election_results(vec![elected])),
+        sample::<AlterPartitionReassignmentsRequest>(1, &AlterPartitionReassignmentsResponse::default().with_responses(vec![moved])),
+        sample::<ListPartitionReassignmentsRequest>(0, &ListPartitionReassignmentsResponse::default().with_topics(vec![ongoing])),
+        sample::<DescribeConfigsRequest>(1, &DescribeConfigsResponse::default().with_results(vec![properties.clone()])),
+        sample::<DescribeConfigsRequest>(4, &DescribeConfigsResponse::default().with_results(vec![properties])),
+        sample::<IncrementalAlterConfigsRequest>(1, &IncrementalAlterConfigsResponse::default().with_responses(vec![altered])),
     ]
 }

@@ -12,6 +12,8 @@ about = "Steps one after the other, for tests."
 kafka = "4.3.0"
 brokers = 3
 controllers = 1
+# A node that is gone is to be missed soon.
+config = { "broker.session.timeout.ms" = 3000, "broker.heartbeat.interval.ms" = 500 }
 
 [[topic]]
 name = "orders"
@@ -30,13 +32,39 @@ recovery = "1s"
 "#;
 
 /// Each action, and what is seen of it from outside.
-const STEPS: [(&str, &str); 7] = [
+const STEPS: &[(&str, &str)] = &[
     ("limit = { broker = \"leader-of(orders/1)\", cpus = 0.5, memory = \"640 MiB\" }", "the engine says 0.5 cores, 640 MiB"),
     ("limit = { broker = 2, cpus = \"none\", memory = \"none\" }", "the engine says every core, 768 MiB"),
-    ("add-broker = {}", "seen by broker 1, 2, 3, 5"),
+    (
+        "config = { topic = \"orders\", set = { \"retention.ms\" = 600000, \"min.cleanable.dirty.ratio\" = \"0.40\" } }",
+        "told by broker 1, 2, 3",
+    ),
+    ("wait = { for = \"1s\" }", ""),
+    ("config = { topic = \"orders\", unset = [\"retention.ms\"] }", "told by broker 1, 2, 3"),
+    ("config = { broker = \"leader-of(orders/2)\", set = { \"num.io.threads\" = 6 } }", "told by broker 3"),
+    ("recreate-topic = { topic = \"orders\" }", "topic id "),
+    ("recreate-topic = { topic = \"orders\", config = { \"min.insync.replicas\" = 1 } }", "topic id "),
     ("disconnect = { broker = \"leader-of(orders/0)\" }", "the engine says off its network"),
-    ("wait = { for = \"5s\" }", ""),
+    ("wait = { for = \"1s\" }", ""),
     ("connect = { broker = 1 }", "answers"),
+    ("add-broker = {}", "seen by broker 1, 2, 3, 5"),
+    ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3"),
+    ("reassign = { topic = \"orders\", partition = 0, to = [5, 2] }", "seen by broker 1, 2, 3, 5"),
+    ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
+    ("reassign = { topic = \"orders\", brokers = [2, 3, 5] }", "seen by broker 1, 2, 3, 5"),
+    ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
+    // Another order of the same replicas: who leads stays, who should lead does not.
+    ("reassign = { topic = \"orders\", partition = 0, to = [3, 2] }", "seen by broker 1, 2, 3, 5"),
+    ("elect-leaders = { topic = \"orders\" }", "seen by broker 1, 2, 3, 5"),
+    // A partition without a leader: its last in-sync replica is down, and the other one lacks what came after it was lost.
+    ("create-topic = { name = \"frail\", assignment = [[2, 3]] }", "seen by broker 1, 2, 3, 5"),
+    ("kill = { broker = 3 }", "exit code 137"),
+    ("wait = { for = \"5s\" }", ""),
+    ("kill = { broker = 2 }", "exit code 137"),
+    ("start = { broker = 3 }", "answers"),
+    ("wait = { for = \"5s\" }", ""),
+    ("elect-leaders = { topic = \"frail\", partition = 0, election = \"unclean\" }", "seen by broker 1, 3, 5"),
+    ("start = { broker = 2 }", "answers"),
     ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
 ];
 

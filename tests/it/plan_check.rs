@@ -225,7 +225,6 @@ fn steps() {
         ("at = \"20s\"\n", ""),
         (ROLLING, ""),
         (ROLLING, "roling = { restart = \"kill\" }"),
-        (ROLLING, "recreate-topic = { topic = \"orders\" }"),
         (ROLLING, "wait = { for = \"5s\" }\ndelete-topic = { topic = \"orders\" }"),
         (ROLLING, "rolling = { restart = \"kill\", grace = \"5s\" }"),
         (ROLLING, "rolling = { within = \"5s\" }"),

@@ -8,7 +8,7 @@ use crate::fault::primitive::{NodeAct, Primitive};
 use crate::fault::schedule::link::{ClientLink, NodeLink};
 use crate::fault::text;
 use crate::ids::{BrokerId, StepNumber};
-use crate::plan::model::{Action, Condition, Down, Step, Target};
+use crate::plan::model::{Action, Condition, Down, PropertyChange, Reassignment, Step, Target};
 
 /// Something in the schedule's queue.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) enum Due {
 #[derive(Debug)]
 pub(super) enum Job {
     Node {
-        act: NodeAct,
+        act: OnNode,
         target: Target,
     },
     Plain(Primitive),
@@ -59,6 +59,34 @@ pub(super) enum Job {
     End(StepNumber),
 }
 
+/// What is done to each node that a target stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OnNode {
+    Act(NodeAct),
+    Configure(PropertyChange),
+}
+
+impl OnNode {
+    /// Whether it hurts, so that it matters what the node was.
+    pub(super) fn is_fault(&self) -> bool {
+        matches!(self, Self::Act(act) if act.is_fault())
+    }
+
+    pub(super) fn primitive(&self, node: BrokerId) -> Primitive {
+        match self {
+            Self::Act(act) => Primitive::Node { act: *act, node },
+            Self::Configure(change) => Primitive::ConfigureBroker { broker: node, change: change.clone() },
+        }
+    }
+
+    fn info(&self) -> (What, String) {
+        match self {
+            Self::Act(act) => (act.what(), text::node_act(*act)),
+            Self::Configure(change) => (What::Config, text::config(change)),
+        }
+    }
+}
+
 /// A `rolling`.
 #[derive(Clone, Debug)]
 pub(super) struct Roll {
@@ -73,10 +101,13 @@ impl Item {
     /// Its description under a number.
     pub(super) fn info(&self, number: StepNumber, is_group: bool) -> StepInfo {
         let (what, action, target) = match &self.job {
-            Job::Node { act, target } => (act.what(), text::node_act(*act), text::target(target)),
             Job::ClientLink(link) => {
                 let (action, target) = text::client_link(link.fault, link.lasts, link.group.as_deref(), &text::target(&link.to));
                 (What::Link, action, target)
+            }
+            Job::Node { act, target } => {
+                let (what, action) = act.info();
+                (what, action, text::target(target))
             }
             Job::NodeLink(link) => {
                 let (action, target) = text::node_link(link.act, link.lasts, &text::target(&link.from), &text::target(&link.to));
@@ -112,6 +143,17 @@ fn plain_info(primitive: &Primitive) -> (What, String, String) {
         Primitive::AddPartitions { topic, to } => (What::AddPartitions, format!("add-partitions (to {to})"), topic.to_string()),
         Primitive::CreateTopic(topic) => (What::CreateTopic, text::create_topic(topic), topic.name.to_string()),
         Primitive::DeleteTopic(topic) => (What::DeleteTopic, "delete-topic".to_owned(), topic.to_string()),
+        Primitive::RecreateTopic { topic, shape } => (What::RecreateTopic, format!("recreate-topic ({shape})"), topic.to_string()),
+        Primitive::ElectLeaders { topic, partition, election } => {
+            let target = partition.map_or_else(|| topic.to_string(), |partition| format!("{topic}/{partition}"));
+            (What::ElectLeaders, format!("elect-leaders ({})", election.name()), target)
+        }
+        Primitive::Reassign { topic, to, .. } => {
+            let target = if let Reassignment::One(partition, _) = to { format!("{topic}/{partition}") } else { topic.to_string() };
+            (What::Reassign, format!("reassign ({to})"), target)
+        }
+        Primitive::ConfigureTopic { topic, change } => (What::Config, text::config(change), topic.to_string()),
+        Primitive::ConfigureBroker { broker, change } => (What::Config, text::config(change), broker.to_string()),
         Primitive::Wait { until, .. } => (What::Wait, format!("wait {}", text::condition(until)), String::new()),
     }
 }
@@ -122,7 +164,7 @@ pub(super) fn steps(steps: &[Step], origin: Moment, scope: Scope) -> impl Iterat
 }
 
 fn job_of(action: &Action) -> Job {
-    let node = |act, target: &Target| Job::Node { act, target: target.clone() };
+    let node = |act, target: &Target| Job::Node { act: OnNode::Act(act), target: target.clone() };
     match action {
         Action::Kill { target } => node(NodeAct::Kill, target),
         Action::Stop { target, grace } => node(NodeAct::Stop(*grace), target),
@@ -147,13 +189,20 @@ fn job_of(action: &Action) -> Job {
         Action::AddPartitions { topic, to } => Job::Plain(Primitive::AddPartitions { topic: topic.clone(), to: *to }),
         Action::CreateTopic { topic } => Job::Plain(Primitive::CreateTopic(topic.clone())),
         Action::DeleteTopic { topic } => Job::Plain(Primitive::DeleteTopic(topic.clone())),
+        Action::RecreateTopic { topic, shape } => Job::Plain(Primitive::RecreateTopic { topic: topic.clone(), shape: shape.clone() }),
+        Action::ElectLeaders { topic, partition, election } => {
+            Job::Plain(Primitive::ElectLeaders { topic: topic.clone(), partition: *partition, election: *election })
+        }
+        Action::Reassign { topic, to, within } => Job::Plain(Primitive::Reassign { topic: topic.clone(), to: to.clone(), within: *within }),
+        Action::ConfigureTopic { topic, change } => Job::Plain(Primitive::ConfigureTopic { topic: topic.clone(), change: change.clone() }),
+        Action::ConfigureBroker { target, change } => Job::Node { act: OnNode::Configure(change.clone()), target: target.clone() },
         Action::Wait { until, within } => Job::Plain(Primitive::Wait { until: until.clone(), within: *within }),
     }
 }
 
 /// Down, a while, up.
 pub(super) fn restart(how: Down, down: Duration, target: &Target, scope: Scope, line: usize) -> [Item; 2] {
-    let part = |due, act| Item { due, scope, line, job: Job::Node { act, target: target.clone() } };
+    let part = |due, act| Item { due, scope, line, job: Job::Node { act: OnNode::Act(act), target: target.clone() } };
     [part(Due::Now, how.into()), part(Due::AfterDown(down), NodeAct::Start)]
 }
 

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use self::expand::{Due, Item, Job};
+use self::expand::{Due, Item, Job, OnNode};
 use self::groups::Groups;
 use crate::clock::Moment;
 use crate::fault::event::{Outcome, Scope, StepInfo};
@@ -157,8 +157,8 @@ impl Schedule {
                 self.begin(step, nodes, children.into());
             }
             Job::Node { act, .. } => match nodes[..] {
-                [node] => self.fire_at(&item, *act, node),
-                _ => self.fan_out(&item, *act, nodes),
+                [node] => self.fire_at(&item, act, node),
+                _ => self.fan_out(&item, act, nodes),
             },
             _ => {}
         }
@@ -216,8 +216,9 @@ impl Schedule {
             Job::Join => match self.joiners.pop_front() {
                 Some(node) => {
                     self.brokers.push(node);
-                    let item = Item { job: Job::Node { act: NodeAct::Add, target: Target::Node(node) }, ..item };
-                    self.fire_at(&item, NodeAct::Add, ResolvedNode { id: node, was_controller: None, led: None });
+                    let act = OnNode::Act(NodeAct::Add);
+                    let item = Item { job: Job::Node { act: act.clone(), target: Target::Node(node) }, ..item };
+                    self.fire_at(&item, &act, ResolvedNode { id: node, was_controller: None, led: None });
                 }
                 None => self.unresolved(&item, TargetError::NobodyJoins),
             },
@@ -274,19 +275,19 @@ impl Schedule {
     }
 
     /// A fault on several nodes: all at once, each a step of its own.
-    fn fan_out(&mut self, item: &Item, act: NodeAct, nodes: Vec<ResolvedNode>) {
+    fn fan_out(&mut self, item: &Item, act: &OnNode, nodes: Vec<ResolvedNode>) {
         let group = self.open(item, true);
         let scope = Scope { parent: Some(group.number), round: None };
         self.begin(group, nodes.clone(), vec![]);
         for node in nodes {
-            let part = Item { due: Due::Now, scope, line: item.line, job: Job::Node { act, target: Target::Node(node.id) } };
+            let part = Item { due: Due::Now, scope, line: item.line, job: Job::Node { act: act.clone(), target: Target::Node(node.id) } };
             self.fire_at(&part, act, node);
         }
     }
 
-    fn fire_at(&mut self, item: &Item, act: NodeAct, node: ResolvedNode) {
+    fn fire_at(&mut self, item: &Item, act: &OnNode, node: ResolvedNode) {
         let step = self.open(item, false);
-        self.fire(Firing { step, primitive: Primitive::Node { act, node: node.id }, nodes: vec![node] });
+        self.fire(Firing { step, primitive: act.primitive(node.id), nodes: vec![node] });
     }
 
     fn fire(&mut self, firing: Firing) {

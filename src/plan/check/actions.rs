@@ -8,7 +8,7 @@ use crate::plan::units::show_size;
 
 use super::nodes::Change;
 use super::scene::Scene;
-use super::{links, targets, topics, words};
+use super::{links, targets, topic_actions, topics, words};
 
 /// Reads the action of this name. `repeat` is not here: it is steps again.
 pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
@@ -31,6 +31,10 @@ pub(super) fn read(name: &str, arguments: &Fields<'_>, scene: &mut Scene<'_>) ->
         "add-partitions" => add_partitions(arguments, scene),
         "create-topic" => create_topic(arguments, scene),
         "delete-topic" => delete_topic(arguments, scene),
+        "recreate-topic" => topic_actions::recreate(arguments, scene),
+        "elect-leaders" => topic_actions::elect(arguments, scene),
+        "reassign" => topic_actions::reassign(arguments, scene),
+        "config" => topic_actions::config(arguments, scene),
         "wait" => wait(arguments, scene),
         _ => None,
     }
@@ -122,7 +126,7 @@ fn rolling(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
     let (down, within) = (arguments.duration("down"), arguments.duration("within"));
     let then = targets::condition("then", arguments, scene);
     let listed = arguments.ids_or_all("brokers");
-    let brokers = listed.as_ref().map(|ids| rolled_brokers(ids, arguments, scene));
+    let brokers = listed.as_ref().map(|ids| listed_brokers(ids, arguments, scene));
     if arguments.has("within") && (!arguments.has("then") || matches!(then, Some(Condition::Elapsed(_)))) {
         let problem = Problem::error(arguments.key_span("within"), "`within` bounds the condition under `then`, and there is none");
         scene.report(problem.hint("write `then = \"isr-full\"`, or leave `within` out"));
@@ -151,14 +155,13 @@ fn roll(brokers: &[BrokerId], place: std::ops::Range<usize>, scene: &mut Scene<'
     }
 }
 
-fn rolled_brokers(ids: &[At<u64>], arguments: &Fields<'_>, scene: &Scene<'_>) -> Vec<BrokerId> {
+/// Brokers under `brokers`: some, and none twice.
+pub(super) fn listed_brokers(ids: &[At<u64>], arguments: &Fields<'_>, scene: &Scene<'_>) -> Vec<BrokerId> {
     let mut brokers: Vec<BrokerId> = Vec::new();
     for id in ids {
         let Some(broker) = scene.broker(id) else { continue };
         if brokers.contains(&broker) {
-            scene.report(
-                Problem::error(id.span.clone(), format!("broker {broker} is listed twice")).hint("for several rounds use `repeat`"),
-            );
+            scene.report(Problem::error(id.span.clone(), format!("broker {broker} is listed twice")).hint("list each broker once"));
         } else {
             brokers.push(broker);
         }
@@ -235,6 +238,7 @@ fn create_topic(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action>
         scene.report(problem.hint("give it a name of its own, or delete the other first"));
     }
     scene.topics.create(name, shape.as_ref().map(|shape| shape.partitions));
+    scene.topics.set_replicas(name, shape.as_ref().map(|shape| shape.replication.count()));
     let mut topic = shape?;
     topic.name = TopicName::from(name);
     Some(Action::CreateTopic { topic })

@@ -6,6 +6,7 @@
 mod actions;
 mod client_links;
 mod cluster;
+mod dynamic;
 mod expect;
 mod links;
 mod nodes;
@@ -14,6 +15,7 @@ mod requesters;
 mod scene;
 mod steps;
 mod targets;
+mod topic_actions;
 mod topics;
 mod words;
 

@@ -40,6 +40,8 @@ pub(super) struct Scene<'p> {
 pub(super) struct Topics {
     /// Partitions by topic; `None`: their number could not be read.
     existing: BTreeMap<String, Option<u32>>,
+    /// Replicas of each partition, where they are known.
+    replicas: BTreeMap<String, usize>,
     /// Members by the name of a `[[topic]]` with `count`.
     families: BTreeMap<String, Vec<String>>,
     /// Topics that a step deleted, with its line.
@@ -54,6 +56,7 @@ impl<'p> Scene<'p> {
     pub(super) fn new(problems: &'p Collector, text: &'p str, layout: Option<Layout>, cluster: &Cluster) -> Self {
         let topics = Topics {
             existing: BTreeMap::new(),
+            replicas: BTreeMap::new(),
             families: BTreeMap::new(),
             deleted: BTreeMap::new(),
             ever: BTreeSet::new(),
@@ -157,6 +160,18 @@ impl Topics {
         self.existing.insert(name.to_owned(), partitions);
         self.ever.insert(name.to_owned());
         self.deleted.remove(name);
+    }
+
+    /// How many replicas each partition of a topic has, if that is known.
+    pub(super) fn replicas_of(&self, name: &str) -> Option<usize> {
+        self.replicas.get(name).copied()
+    }
+
+    pub(super) fn set_replicas(&mut self, name: &str, replicas: Option<usize>) {
+        match replicas {
+            Some(replicas) => self.replicas.insert(name.to_owned(), replicas),
+            None => self.replicas.remove(name),
+        };
     }
 
     pub(super) fn create_family(&mut self, name: &str, members: &[String], partitions: Option<u32>) {

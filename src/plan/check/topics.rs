@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{BrokerId, TopicName};
-use crate::plan::model::{Replication, TopicSpec};
+use crate::plan::model::{Replication, Reshape, TopicSpec};
 use crate::plan::problem::Problem;
-use crate::plan::raw::Fields;
+use crate::plan::raw::{At, Fields};
 
 use super::scene::Scene;
 use super::words;
 
 /// Most topics that one plan may make: a slip in `count` must not fill the machine.
 const TOPICS_MAX: usize = 20_000;
+
+/// How lists of brokers look.
+const ROWS: &str = "each list names the brokers of one partition, preferred leader first, as in [1, 2]";
 
 /// Reads all sections; families are expanded.
 pub(super) fn read(sections: &[Fields<'_>], scene: &mut Scene<'_>) -> Vec<TopicSpec> {
@@ -29,6 +32,9 @@ pub(super) fn read(sections: &[Fields<'_>], scene: &mut Scene<'_>) -> Vec<TopicS
             continue;
         }
         let partitions = spec.as_ref().map(|spec| spec.partitions);
+        for member in &members {
+            scene.topics.set_replicas(member, spec.as_ref().map(|spec| spec.replication.count()));
+        }
         if fields.has("count") {
             scene.topics.create_family(name, &members, partitions);
         } else {
@@ -69,6 +75,27 @@ pub(super) fn shape(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<TopicSpec>
     Some(TopicSpec { name: TopicName::from(""), partitions: partitions?, replication: placed?, config })
 }
 
+/// What a topic that is made again has otherwise. `None`: something about it is wrong.
+pub(super) fn reshape(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Reshape> {
+    let config = fields.has("config").then(|| fields.config("config"));
+    let config = config.map(|config| config.into_iter().map(|property| (property.key.to_owned(), property.value)).collect());
+    let replication = if fields.has("assignment") {
+        Some(assignment(fields, scene)?)
+    } else if fields.has("replication") {
+        Some(factor(fields, scene)?)
+    } else {
+        None
+    };
+    let partitions = match (&replication, fields.has("partitions")) {
+        (Some(Replication::Assignment(_)), _) | (_, true) => Some(partitions(fields, replication.as_ref(), scene)?),
+        _ => None,
+    };
+    if let Some(replication) = &replication {
+        check_min_in_sync(fields, replication, scene);
+    }
+    Some(Reshape { partitions, replication, config })
+}
+
 fn factor(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Replication> {
     let factor = u16::try_from(fields.integer("replication")?).ok()?;
     let brokers = scene.nodes.brokers().len();
@@ -91,27 +118,37 @@ fn assignment(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Replication> {
         );
     }
     for row in &rows {
-        let brokers: Vec<BrokerId> = row.value.iter().filter_map(|id| scene.broker(id)).collect();
-        sound &= brokers.len() == row.value.len();
-        let distinct: BTreeSet<u64> = row.value.iter().map(|id| id.value).collect();
         let first = rows.first().map_or(0, |first| first.value.len());
-        let problem = if row.value.is_empty() {
-            Some("a partition needs at least one broker".to_owned())
-        } else if distinct.len() < row.value.len() {
-            Some("a partition has at most one replica on a broker".to_owned())
-        } else if row.value.len() != first {
-            Some(format!("all partitions of a topic have equally many replicas: the first has {first}, this one {}", row.value.len()))
-        } else {
-            None
-        };
-        if let Some(message) = problem {
-            let hint = "each inner list names the brokers of one partition, as in `assignment = [[1, 2], [2, 1]]`";
-            scene.report(Problem::error(row.span.clone(), message).hint(hint));
+        if row.value.len() != first && !row.value.is_empty() {
+            let message =
+                format!("all partitions of a topic have equally many replicas: the first has {first}, this one {}", row.value.len());
+            scene.report(Problem::error(row.span.clone(), message).hint(ROWS));
             sound = false;
         }
-        partitions.push(brokers);
+        match replicas(row, scene) {
+            Some(brokers) => partitions.push(brokers),
+            None => sound = false,
+        }
     }
     sound.then_some(Replication::Assignment(partitions))
+}
+
+/// Brokers of one partition: some, none twice, all of them there.
+pub(super) fn replicas(row: &At<Vec<At<u64>>>, scene: &Scene<'_>) -> Option<Vec<BrokerId>> {
+    let brokers: Vec<BrokerId> = row.value.iter().filter_map(|id| scene.broker(id)).collect();
+    let distinct: BTreeSet<u64> = row.value.iter().map(|id| id.value).collect();
+    let problem = if row.value.is_empty() {
+        Some("a partition needs at least one broker")
+    } else if distinct.len() < row.value.len() {
+        Some("a partition has at most one replica on a broker")
+    } else {
+        None
+    };
+    if let Some(message) = problem {
+        scene.report(Problem::error(row.span.clone(), message).hint(ROWS));
+        return None;
+    }
+    (brokers.len() == row.value.len()).then_some(brokers)
 }
 
 fn partitions(fields: &Fields<'_>, placed: Option<&Replication>, scene: &Scene<'_>) -> Option<u32> {
@@ -133,10 +170,7 @@ fn partitions(fields: &Fields<'_>, placed: Option<&Replication>, scene: &Scene<'
 
 /// With fewer replicas than must be in sync, no record with `acks` = "all" is ever taken.
 fn check_min_in_sync(fields: &Fields<'_>, replication: &Replication, scene: &Scene<'_>) {
-    let replicas = match replication {
-        Replication::Factor(factor) => usize::from(*factor),
-        Replication::Assignment(rows) => rows.iter().map(Vec::len).min().unwrap_or_default(),
-    };
+    let replicas = replication.count();
     let own = fields.config("config").into_iter().find(|property| property.key == "min.insync.replicas");
     let (least, place) = match own {
         Some(property) => match property.value.trim().parse::<u64>() {

@@ -7,6 +7,7 @@ mod links;
 mod requesters;
 mod sections;
 mod steps;
+mod topics;
 
 pub(super) use sections::{CLUSTER, PHASES, PLAN};
 pub(super) use steps::STEP;
@@ -113,6 +114,10 @@ pub(super) enum Kind {
     Brokers,
     /// `"all"`, `"none"` or a list of topics.
     TopicList,
+    /// `"all"` or a partition's number.
+    PartitionOrAll,
+    /// A list of broker ids, or one such list for each partition.
+    Replicas,
     /// A list.
     List(&'static Self),
     /// A table in braces or under a header.
@@ -141,6 +146,8 @@ impl Kind {
             Self::Sender => "a node id, a role or \"clients\"",
             Self::Brokers => "\"all\" or a list of broker ids",
             Self::TopicList => "\"all\", \"none\" or a list of topics",
+            Self::PartitionOrAll => "a partition's number or \"all\"",
+            Self::Replicas => "a list of broker ids, or one for each partition",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
             Self::Tables(_) => "a list of tables",
@@ -164,6 +171,11 @@ impl Table {
 /// A key, in one line per fact.
 const fn key(name: &'static str, kind: Kind, need: Need, example: &'static str, about: &'static str) -> Key {
     Key { name, kind, need, example, about }
+}
+
+/// A table of arguments without choices of its own.
+const fn arguments(name: &'static str, id: &'static str, about: &'static str, keys: &'static [Key], choices: &'static [OneOf]) -> Table {
+    Table { name, id, about, keys, choices, later: &[] }
 }
 
 /// Names of plans, topics and groups: what Kafka allows in a topic's name.
@@ -195,6 +207,10 @@ const NAME: Kind = Kind::Text { what: "a name in quotes", pattern: NAME_PATTERN 
 const TOPIC_NAME: Kind = Kind::Text { what: "a topic's name in quotes", pattern: NAME_PATTERN };
 /// How many partitions a topic may have here.
 const PARTITIONS: Kind = Kind::Integer { min: 1, max: 10_000 };
+/// A partition's number.
+const PARTITION: Kind = Kind::Integer { min: 0, max: PARTITION_MAX };
+/// The highest one.
+pub(super) const PARTITION_MAX: u64 = 9_999;
 /// How many replicas.
 const REPLICATION: Kind = Kind::Integer { min: 1, max: 100 };
 /// Brokers of each partition.

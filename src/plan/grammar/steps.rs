@@ -2,7 +2,8 @@
 
 use super::Need::{Default, Optional, Required};
 use super::links::LINK;
-use super::{ASSIGNMENT, CONDITION_PATTERN, Key, Kind, NODE_ID, OneOf, PARTITIONS, REPLICATION, TOPIC_NAME, Table, key};
+use super::topics::{ADD_PARTITIONS, CONFIG, CREATE_TOPIC, DELETE_TOPIC, ELECT_LEADERS, REASSIGN, RECREATE_TOPIC};
+use super::{CONDITION_PATTERN, Key, Kind, NODE_ID, OneOf, Table, arguments, key};
 
 /// Actions of this version, in the order of documentation.
 const ACTIONS: &[&str] = &[
@@ -21,6 +22,10 @@ const ACTIONS: &[&str] = &[
     "add-partitions",
     "create-topic",
     "delete-topic",
+    "recreate-topic",
+    "elect-leaders",
+    "reassign",
+    "config",
     "wait",
     "repeat",
 ];
@@ -83,6 +88,34 @@ pub(in super::super) static STEP: Table = Table {
             "Creates a topic.",
         ),
         key("delete-topic", Kind::Table(&DELETE_TOPIC), Optional, "delete-topic = { topic = \"orders\" }", "Deletes a topic."),
+        key(
+            "recreate-topic",
+            Kind::Table(&RECREATE_TOPIC),
+            Optional,
+            "recreate-topic = { topic = \"orders\" }",
+            "Deletes a topic and makes one of the same name, which has another id.",
+        ),
+        key(
+            "elect-leaders",
+            Kind::Table(&ELECT_LEADERS),
+            Optional,
+            "elect-leaders = { topic = \"orders\", election = \"preferred\" }",
+            "Elects leaders of partitions.",
+        ),
+        key(
+            "reassign",
+            Kind::Table(&REASSIGN),
+            Optional,
+            "reassign = { topic = \"orders\", partition = 0, to = [2, 1] }",
+            "Moves partitions to other brokers.",
+        ),
+        key(
+            "config",
+            Kind::Table(&CONFIG),
+            Optional,
+            "config = { topic = \"orders\", set = { \"min.insync.replicas\" = 1 } }",
+            "Changes properties of a topic or a broker while the run goes.",
+        ),
         key("wait", Kind::Table(&WAIT), Optional, "wait = { for = \"isr-full\" }", "Waits for a condition or a time."),
         key(
             "repeat",
@@ -93,11 +126,11 @@ pub(in super::super) static STEP: Table = Table {
         ),
     ],
     choices: &[OneOf { keys: ACTIONS, required: true }],
-    later: &["recreate-topic", "elect-leaders", "reassign", "config"],
+    later: &[],
 };
 
 /// `broker`, the usual spelling of a target.
-const BROKER: Key = key(
+pub(super) const BROKER: Key = key(
     "broker",
     Kind::Target,
     Optional,
@@ -115,18 +148,11 @@ const GRACE: Key =
 const DOWN: Key = key("down", Kind::Duration, Default("4s"), "down = \"4s\"", "How long a node stays down.");
 /// Kill or stop.
 const HOW: Kind = Kind::Choice { words: &["kill", "stop"], later: &[] };
-/// Which existing topic.
-const TOPIC: Key = key("topic", TOPIC_NAME, Required, "topic = \"orders\"", "Which topic.");
 /// What to wait for.
 const CONDITION: Kind = Kind::Text { what: "a condition or a duration in quotes", pattern: CONDITION_PATTERN };
 /// The longest wait.
 const WITHIN: Key =
     key("within", Kind::Duration, Default("60s"), "within = \"60s\"", "Longest wait for the condition; past it the step fails.");
-
-/// A table of arguments without choices of its own.
-const fn arguments(name: &'static str, id: &'static str, about: &'static str, keys: &'static [Key], choices: &'static [OneOf]) -> Table {
-    Table { name, id, about, keys, choices, later: &[] }
-}
 
 static KILL: Table = arguments("`kill`", "kill", "SIGKILL.", &[BROKER, NODE], ONE_TARGET);
 static STOP: Table = arguments("`stop`", "stop", "SIGTERM, then SIGKILL after the grace.", &[BROKER, NODE, GRACE], ONE_TARGET);
@@ -178,30 +204,6 @@ static ROLLING: Table = arguments(
     ],
     &[],
 );
-
-static ADD_PARTITIONS: Table = arguments(
-    "`add-partitions`",
-    "add-partitions",
-    "Grows a topic.",
-    &[TOPIC, key("to", PARTITIONS, Required, "to = 6", "The new total of partitions.")],
-    &[],
-);
-
-static CREATE_TOPIC: Table = arguments(
-    "`create-topic`",
-    "create-topic",
-    "Creates a topic.",
-    &[
-        key("name", TOPIC_NAME, Required, "name = \"late\"", "The topic's name."),
-        key("partitions", PARTITIONS, Optional, "partitions = 6", "How many partitions. Needed unless `assignment` says it."),
-        key("replication", REPLICATION, Optional, "replication = 3", "So many replicas of each partition, placed by Kafka."),
-        key("assignment", ASSIGNMENT, Optional, "assignment = [[2], [2], [2]]", "Brokers of each partition, preferred leader first."),
-        key("config", Kind::Config { producer: false }, Optional, "config = { \"min.insync.replicas\" = 2 }", "Properties of the topic."),
-    ],
-    &[OneOf { keys: &["replication", "assignment"], required: true }],
-);
-
-static DELETE_TOPIC: Table = arguments("`delete-topic`", "delete-topic", "Deletes a topic.", &[TOPIC], &[]);
 
 static WAIT: Table = arguments(
     "`wait`",

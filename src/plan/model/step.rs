@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{ClientFault, LinkAct, TopicSpec};
-use crate::ids::{BrokerId, TopicName, TopicPartition};
+use super::{ClientFault, Election, LinkAct, PropertyChange, Reassignment, Reshape, TopicSpec};
+use crate::ids::{BrokerId, PartitionIndex, TopicName, TopicPartition};
 
 /// One timed action.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +125,45 @@ pub enum Action {
         fault: ClientFault,
         /// Mended after so long; `None`: it stays until a later step.
         lasts: Option<Duration>,
+    },
+    /// Deletes a topic and makes one of the same name.
+    RecreateTopic {
+        /// Which.
+        topic: TopicName,
+        /// What is to be another than before.
+        shape: Reshape,
+    },
+    /// Elects leaders of a topic's partitions.
+    ElectLeaders {
+        /// Which topic.
+        topic: TopicName,
+        /// Which partition; `None`: all of them.
+        partition: Option<PartitionIndex>,
+        /// How.
+        election: Election,
+    },
+    /// Moves partitions of a topic to other brokers.
+    Reassign {
+        /// Which topic.
+        topic: TopicName,
+        /// Where they go.
+        to: Reassignment,
+        /// Longest wait until they are there; past it the step fails.
+        within: Duration,
+    },
+    /// Changes properties of a topic.
+    ConfigureTopic {
+        /// Which.
+        topic: TopicName,
+        /// How.
+        change: PropertyChange,
+    },
+    /// Changes properties of a broker while it runs.
+    ConfigureBroker {
+        /// Whom.
+        target: Target,
+        /// How.
+        change: PropertyChange,
     },
     /// Waits for a condition or a time.
     Wait {

@@ -5,6 +5,7 @@
 
 mod ceilings;
 mod config;
+mod places;
 mod values;
 
 use std::ops::Range;
@@ -16,6 +17,7 @@ use super::grammar::{Key, Kind, Need, Table};
 use super::problem::{Collector, Problem, list, nearest};
 
 pub(super) use config::Property;
+pub(super) use places::OneOrEach;
 pub(super) use values::{IdOrText, TextsOrText};
 
 /// A value with its place.

@@ -130,7 +130,7 @@ impl<'p> Fields<'p> {
     }
 
     /// Items of a list, each still to be read.
-    fn items(&self, rule: &Key, value: &'p Value<'p>) -> Option<&'p [Value<'p>]> {
+    pub(super) fn items(&self, rule: &Key, value: &'p Value<'p>) -> Option<&'p [Value<'p>]> {
         match value.get_ref() {
             DeValue::Array(items) => Some(items),
             _ => {
@@ -222,7 +222,7 @@ impl<'p> Fields<'p> {
         }
     }
 
-    fn whole_number(&self, key: &str, kind: &Kind, value: &'p Value<'p>) -> Option<u64> {
+    pub(super) fn whole_number(&self, key: &str, kind: &Kind, value: &'p Value<'p>) -> Option<u64> {
         let DeValue::Integer(number) = value.get_ref() else {
             self.wrong_type(key, kind, value);
             return None;
