@@ -69,7 +69,8 @@ pub(super) fn nodes(nodes: &[BrokerId]) -> String {
 
 /// A topic to make.
 pub(super) fn create_topic(topic: &TopicSpec) -> String {
-    format!("create-topic {} ({} partitions)", topic.name, topic.partitions)
+    let plural = if topic.partitions == 1 { "" } else { "s" };
+    format!("{} ({} partition{plural})", What::CreateTopic, topic.partitions)
 }
 
 /// A length of time, as short as it can be written exactly to the millisecond.
