@@ -27,8 +27,18 @@ type TopicShown = (Sight, Option<u32>);
 struct Served {
     sight: Sight,
     node: BrokerId,
+    /// The topic's id by that broker's word at that time.
+    topic_id: Option<u32>,
     epoch: LeaderEpoch,
     error: Option<i16>,
+}
+
+impl Served {
+    /// Whether it was about a change, or what came after it. A topic that is made again has the epochs of the one that had its name before.
+    fn is_after(&self, change: &Change) -> bool {
+        let is_of_topic = self.topic_id.is_none_or(|id| id == change.after.topic_id);
+        self.epoch >= change.after.epoch && (is_of_topic || self.sight.time_us >= change.made.earliest_us())
+    }
 }
 
 /// Whether a new leader served.
@@ -82,8 +92,10 @@ impl Caches {
             }
             Fact::Servable { node, topic, partition, leader_epoch, not_before_us, error, .. } if self.room.take() => {
                 let sight = Sight { not_before_us: *not_before_us, time_us: stamped.time_us };
-                let served = Served { sight, node: *node, epoch: *leader_epoch, error: *error };
-                self.served.entry(index.part(topic, *partition)).or_default().push(served);
+                let part = index.part(topic, *partition);
+                let topic_id = self.of(*node, part).last().and_then(|shown| shown.topic_id);
+                let served = Served { sight, node: *node, topic_id, epoch: *leader_epoch, error: *error };
+                self.served.entry(part).or_default().push(served);
             }
             _ => {}
         }
@@ -129,7 +141,7 @@ impl Caches {
     /// Whether the new leader of a change served in its epoch.
     pub(crate) fn serving(&self, change: &Change) -> Serving {
         let (Some(leader), Some(served)) = (change.after.leader, self.served.get(&change.part)) else { return Serving::NotAsked };
-        let asked = || served.iter().filter(|served| served.node == leader && served.epoch >= change.after.epoch);
+        let asked = || served.iter().filter(|served| served.node == leader && served.is_after(change));
         match asked().find(|served| served.error.is_none()) {
             Some(served) => Serving::Since(served.sight),
             None => asked().next_back().and_then(|served| served.error).map_or(Serving::NotAsked, Serving::Refused),
@@ -145,7 +157,7 @@ impl Caches {
     /// The first error with which the new leader of a change refused, before it served.
     pub(crate) fn refusal(&self, change: &Change) -> Option<i16> {
         let served = self.served.get(&change.part)?;
-        let mut asked = served.iter().filter(|served| Some(served.node) == change.after.leader && served.epoch >= change.after.epoch);
+        let mut asked = served.iter().filter(|served| Some(served.node) == change.after.leader && served.is_after(change));
         asked.next()?.error
     }
 
@@ -189,6 +201,8 @@ fn reflects(shown: &Shown, change: &Change) -> bool {
 mod tests {
     use super::*;
     use crate::analyze::layers::log::ControllerLog;
+    use crate::ids::TopicId;
+    use crate::record::layer::ControllerChange;
     use crate::record::sample::Sample;
     use crate::record::sample::layers::Part as Partition;
 
@@ -259,6 +273,22 @@ mod tests {
         assert_eq!(caches.serves_last(0, BrokerId(3), LeaderEpoch(5)), Some(true));
         let (caches, log) = folded(&Sample::new(&[]).image(&[], -1_000).record(501, new.made(), 9_000));
         assert_eq!(caches.serving(&log.changes()[0]), Serving::NotAsked);
+    }
+
+    #[test]
+    fn a_leader_of_a_topic_that_is_made_again_serves_the_new_one() {
+        let part = Partition(0, 3, 0, &[1, 2, 3]);
+        let again = |stream: Sample| {
+            let ControllerChange::PartitionMade(mut state) = part.made() else { unreachable!("it is made") };
+            state.topic_id = TopicId(uuid::Uuid::from_u128(8));
+            stream.record(501, ControllerChange::PartitionMade(state), 9_000)
+        };
+        let before = || Sample::new(&[]).image(&[part], -1_000).shows_partition(3, part, -900).serves(3, part, None, -800);
+        let (caches, log) = folded(&again(before()));
+        assert_eq!(caches.serving(&log.changes()[0]), Serving::NotAsked);
+        let (caches, log) = folded(&again(before()).serves(3, part, Some(3), 9_010).serves(3, part, None, 9_200));
+        assert!(matches!(caches.serving(&log.changes()[0]), Serving::Since(sight) if sight.time_us == 9_200_000));
+        assert_eq!(caches.refusal(&log.changes()[0]), Some(3));
     }
 
     #[test]
