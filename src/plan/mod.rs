@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::ids::HostPort;
+
 pub use diagnostic::Problems;
 pub use problem::{Problem, Severity};
 
@@ -129,4 +131,12 @@ fn sha256(text: &str) -> String {
 /// What is wrong with it, and a hint.
 pub fn check_kafka_version(text: &str) -> Result<(), String> {
     check::kafka_version(text).map_err(|(wrong, hint)| format!("{wrong}; {hint}"))
+}
+
+/// A listener's address, written `host:port`, with brackets around an IPv6 address.
+///
+/// # Errors
+/// How it is to be written.
+pub fn check_host_port(text: &str) -> Result<HostPort, String> {
+    check::host_port(text).ok_or_else(|| "write HOST:PORT, such as 127.0.0.1:9092 or [::1]:9092".to_owned())
 }

@@ -130,6 +130,12 @@ pub struct QuorumView {
 }
 
 impl QuorumView {
+    /// The active controller's clock when it answered: its own last fetch is "now" by definition. `None`: it does not tell times.
+    #[must_use]
+    pub fn leader_time_ms(&self) -> Option<i64> {
+        self.replicas().find(|replica| replica.id == self.leader)?.last_fetch_ms
+    }
+
     /// Voters and observers.
     pub fn replicas(&self) -> impl Iterator<Item = &ReplicaView> {
         self.voters.iter().chain(&self.observers)

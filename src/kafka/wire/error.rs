@@ -60,6 +60,10 @@ impl ErrorCode {
     pub const LISTENER_NOT_FOUND: Self = Self(72);
     /// 74
     pub const FENCED_LEADER_EPOCH: Self = Self(74);
+    /// 75
+    pub const UNKNOWN_LEADER_EPOCH: Self = Self(75);
+    /// 78
+    pub const OFFSET_NOT_AVAILABLE: Self = Self(78);
     /// 90
     pub const PRODUCER_FENCED: Self = Self(90);
     /// 100

@@ -31,6 +31,7 @@ use super::raw::Fields;
 use scene::Scene;
 
 pub(super) use cluster::kafka_version;
+pub(super) use words::host_port;
 
 /// Checks a whole plan. What could not be read has a stand-in: the result counts only if no error was found.
 pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {

@@ -43,7 +43,7 @@ pub(super) fn comparison(text: &str) -> Option<(Comparison, &str)> {
 }
 
 /// `host:port`, with brackets around an IPv6 address.
-pub(super) fn host_port(text: &str) -> Option<HostPort> {
+pub(in crate::plan) fn host_port(text: &str) -> Option<HostPort> {
     let (host, port) = text.rsplit_once(':')?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let host = match bare {

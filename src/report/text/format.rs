@@ -1,7 +1,7 @@
 //! Figures as people read them: short, with a unit, never more digits than they are worth.
 
 /// A span given in milliseconds: `0`, `830 ms`, `9.24 s`, `13.2 s`, `125 s`.
-pub(super) fn span_ms(ms: i64) -> String {
+pub(crate) fn span_ms(ms: i64) -> String {
     let sign = if ms < 0 { "-" } else { "" };
     let ms = ms.unsigned_abs();
     match ms {
@@ -42,7 +42,7 @@ pub(super) fn moment_ms(ms: i64) -> String {
 }
 
 /// Text broken into lines of at most so many characters.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -4,17 +4,17 @@ use crate::analyze::findings::Verdict;
 
 /// How emphasis is shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Whether escape sequences may be written.
-    pub(super) colour: bool,
+    pub(crate) colour: bool,
 }
 
 impl Style {
-    pub(super) fn heading(self, text: &str) -> String {
+    pub(crate) fn heading(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    pub(super) fn faint(self, text: &str) -> String {
+    pub(crate) fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
 

@@ -3,7 +3,7 @@
 use super::style::Style;
 
 /// Widest line.
-pub(super) const WIDTH: usize = 120;
+pub(crate) const WIDTH: usize = 120;
 
 const INDENT: &str = "  ";
 const GAP: usize = 2;
@@ -19,14 +19,14 @@ pub(super) enum Align {
 
 /// A table that grows row by row.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Columns: a title that begins with `<` stands left, any other right.
-    pub(super) fn new(titles: &[&'static str]) -> Self {
+    pub(crate) fn new(titles: &[&'static str]) -> Self {
         let column = |title: &&'static str| match title.strip_prefix('<') {
             Some(title) => (title, Align::Left),
             None => (*title, Align::Right),
@@ -35,14 +35,14 @@ impl Table {
     }
 
     /// Adds a row; missing cells are empty.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let mut row: Vec<String> = cells.into_iter().collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
     }
 
     /// The table's lines, header first; nothing without rows.
-    pub(super) fn lines(&self, style: Style) -> Vec<String> {
+    pub(crate) fn lines(&self, style: Style) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
         }
