@@ -11,13 +11,13 @@ use crate::analyze::findings::Verdict;
 pub enum Exit {
     /// Done; of a run: PASS.
     Success,
-    /// The run's verdict is FAIL or HANG.
+    /// The run's verdict is FAIL or HANG; a trace found something stuck.
     Failed,
     /// The plan or the arguments are wrong.
     Usage,
-    /// The environment does not allow it: no container engine, no image, no port.
+    /// The environment does not allow it: no container engine, no image, no port, no broker that answers.
     Environment,
-    /// The run's verdict is UNKNOWN: it could not be checked.
+    /// The run's verdict is UNKNOWN: it could not be checked; to a trace too much is unknown.
     Unknown,
     /// Stopped by a signal.
     Interrupted,

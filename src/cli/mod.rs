@@ -11,6 +11,7 @@ mod output;
 pub mod plan;
 mod report;
 mod run;
+mod trace;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ use std::thread::available_parallelism;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cluster::ClusterError;
+use crate::ids::HostPort;
 use crate::plan::PlanError;
 use crate::run::RunError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
@@ -60,6 +62,7 @@ Examples:
   chaos doctor                                what is missing on this machine, and the command that mends it
   chaos plan check plans/rolling-restart.toml all problems of a plan, with line and hint
   chaos run plans/rolling-restart.toml        start a cluster, load it, do the plan's steps, tell what was lost
+  chaos trace --bootstrap 10.0.0.1:9092       which layer of a live cluster is stuck
 
 Exit codes: 0 pass, 1 fail or hang, 2 bad plan or arguments, 3 environment, 4 unknown, 130 interrupted.";
 
@@ -89,6 +92,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Print a run's summary again, from its facts
     Report(report::ReportArgs),
+    /// Say which layer of a live cluster is stuck, and what to look at next
+    Trace(trace::TraceArgs),
     /// Start, list and remove clusters
     Cluster(cluster::ClusterArgs),
     /// Say what this machine lacks for real brokers, and the command that mends it
@@ -137,23 +142,35 @@ impl Globals {
 
 fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
     // A worker per core and little else: the program must not take from what it measures. Name look-ups are the only blocking work.
+    let is_trace = matches!(command, Command::Trace(_));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(available_parallelism().map_or(1, usize::from))
-        .max_blocking_threads(2)
+        .max_blocking_threads(if is_trace { trace::LOOKUPS_MAX } else { 2 })
         .thread_name("chaos")
         .enable_all()
         .build()?;
     let (mut output, colours) = (Output::stdout(), globals.colours_on(&std::io::stdout()));
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
             Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
             Command::Report(arguments) => report::run(&arguments, &mut output, colours),
+            Command::Trace(arguments) => trace::run(arguments, &mut output, colours).await,
             Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
             Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
             Command::Clean(arguments) => clean::run(&arguments, &mut output).await,
         }
-    })
+    });
+    if is_trace {
+        // A look-up of a name that hangs cannot be cancelled, and must not hold the answer up.
+        runtime.shutdown_background();
+    }
+    exit
+}
+
+/// A listener's address on the command line.
+fn host_port(text: &str) -> Result<HostPort, String> {
+    crate::plan::check_host_port(text)
 }
 
 /// A version of Kafka on the command line.

@@ -23,6 +23,11 @@ impl<W: Write> Output<W> {
         Self { inner, is_closed: false }
     }
 
+    /// Whether nobody reads any more, as far as the last write has shown.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Takes "nobody reads" for done.
     fn done<T>(&mut self, outcome: Result<T>, all: T) -> Result<T> {
         match outcome {

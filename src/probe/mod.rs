@@ -7,8 +7,9 @@
 //!                                                       cadence <- picture <- fetched, shown, serving     (pure)
 //! ```
 //!
-//! [`BrokerProbe`] is apart: it asks one broker what it leads and where those logs end, whenever `run` wants to know. Every question has a
-//! bound, so that a silent node delays nobody. Not here: what the container engine says of a node (`run`), what an answer means (`analyze`).
+//! [`BrokerProbe`] is apart: it asks one broker what it leads and where those logs end, whenever `run` wants to know. So is [`trace`], which
+//! looks at a live cluster without a run. Every question has a bound, so that a silent node delays nobody. Not here: what the container
+//! engine says of a node (`run`), what an answer means (`analyze`).
 
 mod board;
 mod broker;
@@ -26,6 +27,7 @@ mod serving;
 mod shown;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 
 pub use led::{BrokerProbe, WatchedTopic};
 pub use prober::{ProbeConfig, ProbedNode, Prober, StepNudge};

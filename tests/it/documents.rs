@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What is done with a command of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ enum Rule<'a> {
     Cheap,
     /// Run if real brokers may be started.
     Brokers,
+    /// Run; the cluster that it looks at need not be there, and it must say so.
+    Answers,
     /// `make TARGET`: only checked to exist.
     MakeTarget(&'a str),
     /// Not run from within a test.
@@ -23,6 +25,7 @@ fn rule_of(command: &str) -> Rule<'_> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words[..] {
         ["chaos", ..] if words.contains(&"--help") => Rule::Cheap,
+        ["chaos", "trace", ..] => Rule::Answers,
         ["chaos", "run" | "cluster" | "doctor" | "clean" | "report", ..] => Rule::Brokers,
         ["chaos", ..] => Rule::Cheap,
         ["make", target, ..] => Rule::MakeTarget(target),
@@ -46,6 +49,7 @@ async fn commands_in_documents_work() {
             seen += 1;
             match rule_of(command) {
                 Rule::Cheap => succeed(command, folder.path(), &place),
+                Rule::Answers => answer(command, folder.path(), &place),
                 Rule::Brokers if brokers.is_some() => succeed(command, folder.path(), &place),
                 Rule::Brokers => eprintln!("skipped: {place}"),
                 Rule::MakeTarget(target) => {
@@ -67,6 +71,7 @@ fn console_blocks_are_found() {
     assert_eq!(rule_of("make demo"), Rule::MakeTarget("demo"));
     assert_eq!(rule_of("chaos run --help"), Rule::Cheap);
     assert_eq!(rule_of("chaos run x.toml"), Rule::Brokers);
+    assert_eq!(rule_of("chaos trace --bootstrap x:1"), Rule::Answers);
     assert_eq!(rule_of("rm -r x"), Rule::None);
 }
 
@@ -93,10 +98,21 @@ fn commands(text: &str) -> Vec<&str> {
 }
 
 /// Runs a command in the folder, with the built `chaos` on the path.
-fn succeed(command: &str, folder: &Path, place: &str) {
+fn run(command: &str, folder: &Path) -> Output {
     let chaos = Path::new(env!("CARGO_BIN_EXE_chaos"));
     let path = format!("{}:{}", chaos.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let output = Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path).output().unwrap();
+    Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path).output().unwrap()
+}
+
+/// Runs `chaos trace`, which answers whether or not there is a cluster: only its arguments can be wrong.
+fn answer(command: &str, folder: &Path, place: &str) {
+    let output = run(command, folder);
+    let is_answer = matches!(output.status.code(), Some(0 | 1 | 3 | 4)) && !output.stdout.is_empty();
+    assert!(is_answer, "{place}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+fn succeed(command: &str, folder: &Path, place: &str) {
+    let output = run(command, folder);
     // `doctor` has done its work also where it found something.
     let is_finding = command.starts_with("chaos doctor") && output.status.code() == Some(3);
     assert!(

@@ -1,0 +1,179 @@
+//! What the voices say of each partition, side by side.
+//!
+//! Equal answers are one [`Version`]. Pure; goes over all partitions without keeping them, so that a large cluster costs no more memory than
+//! its answers.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::roll::{Roll, Speaker};
+use super::sighting::{Scope, Sighting};
+use crate::ids::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
+use crate::kafka::admin::{ErrorCode, InEpoch, PartitionView, TopicView};
+
+/// A partition as some voices show it.
+#[derive(Clone, Debug)]
+pub(super) struct Version<'a> {
+    /// Who shows it so.
+    pub(super) speakers: Rc<[Speaker]>,
+    /// The topic's id there; `None`: not told, or the topic is not known there.
+    pub(super) topic_id: Option<TopicId>,
+    /// The partition; `None`: they do not know it.
+    pub(super) view: Option<&'a PartitionView>,
+}
+
+/// A partition as all voices show it.
+#[derive(Clone, Debug)]
+pub(super) struct Surveyed<'a> {
+    /// Which.
+    pub(super) partition: TopicPartition,
+    /// What is shown; the newest first. Never empty.
+    pub(super) versions: Vec<Version<'a>>,
+}
+
+impl<'a> Surveyed<'a> {
+    /// What the newest version shows; `None`: nobody who answered knows it.
+    pub(super) fn newest(&self) -> Option<&'a PartitionView> {
+        self.versions.first()?.view
+    }
+
+    /// Whether the voices disagree.
+    pub(super) fn differs(&self) -> bool {
+        self.versions.len() > 1
+    }
+
+    /// Whether the controllers' log has something newer than any broker shows. A log that was read before the brokers' answers tells nothing.
+    pub(super) fn is_behind_log(&self, sighting: &Sighting) -> bool {
+        let (Some(shown), Some((id, logged))) = (self.versions.first(), sighting.logged(&self.partition)) else { return false };
+        let Some(view) = shown.view else { return true };
+        let isr = |nodes: &[BrokerId]| nodes.iter().copied().collect::<BTreeSet<_>>();
+        let is_same =
+            (view.leader, isr(&view.isr)) == (logged.leader, isr(&logged.isr)) || view.error == Some(ErrorCode::LISTENER_NOT_FOUND);
+        match view.leader_epoch.cmp(&Some(logged.leader_epoch)) {
+            Ordering::Less => true,
+            Ordering::Equal => !is_same || shown.topic_id != Some(id),
+            Ordering::Greater => shown.topic_id != Some(id),
+        }
+    }
+
+    /// Whether it differs, or is not served.
+    pub(super) fn is_urgent(&self, sighting: &Sighting) -> bool {
+        let Some(view) = self.newest() else { return true };
+        let is_refused = |leader| sighting.served(leader, &self.partition).is_some_and(|served| served.is_err());
+        self.differs() || view.error.is_some() || view.leader.is_none_or(is_refused) || self.is_behind_log(sighting)
+    }
+
+    /// Whether it differs, or is not as it should be.
+    pub(super) fn is_notable(&self, sighting: &Sighting) -> bool {
+        self.is_urgent(sighting) || !self.newest().is_some_and(PartitionView::is_full)
+    }
+}
+
+/// One topic, and who shows it so.
+struct Group<'a> {
+    topic: Option<&'a TopicView>,
+    speakers: Rc<[Speaker]>,
+}
+
+/// Every partition in the sighting's scope that somebody knows, by topic and index.
+pub(super) fn partitions<'a>(sighting: &'a Sighting, roll: &Roll<'_>) -> impl Iterator<Item = Surveyed<'a>> {
+    let (speakers, topics) = by_topic(sighting, roll);
+    let scope = sighting.scope.clone();
+    topics.into_iter().flat_map(move |(name, shown)| of_topic(name, &grouped(&speakers, &shown), &scope))
+}
+
+/// Who leads what, in which epoch, by the newest versions.
+pub(super) fn led(sighting: &Sighting, roll: &Roll<'_>) -> BTreeMap<BrokerId, Vec<InEpoch>> {
+    let mut led: BTreeMap<BrokerId, Vec<InEpoch>> = BTreeMap::new();
+    for surveyed in partitions(sighting, roll) {
+        if let Some(PartitionView { leader: Some(leader), leader_epoch, .. }) = surveyed.newest() {
+            led.entry(*leader).or_default().push((surveyed.partition, *leader_epoch));
+        }
+    }
+    led
+}
+
+/// Topics in scope that the controllers' log has, and nobody who answered shows.
+pub(super) fn only_logged(sighting: &Sighting) -> Vec<TopicName> {
+    let Ok(log) = &sighting.log else { return vec![] };
+    let shown: HashSet<&TopicName> =
+        sighting.views().flat_map(|(_, view)| &view.topics).filter(|topic| topic.error.is_none()).map(|topic| &topic.name).collect();
+    let is_asked = |name: &TopicName| sighting.scope.topic.as_ref().is_none_or(|only| only == name);
+    let names = log.image.topics().values().map(|topic| &topic.name);
+    names.filter(|name| is_asked(name) && !shown.contains(name)).cloned().collect()
+}
+
+/// What each voice shows of a topic, by its place among the voices.
+type Shown<'a> = Vec<(usize, &'a Arc<TopicView>)>;
+
+fn by_topic<'a>(sighting: &'a Sighting, roll: &Roll<'_>) -> (Vec<Speaker>, BTreeMap<&'a TopicName, Shown<'a>>) {
+    let mut speakers = Vec::new();
+    let mut topics: BTreeMap<&TopicName, Shown<'a>> = BTreeMap::new();
+    for (place, (address, view)) in sighting.views().enumerate() {
+        speakers.push(roll.speaker(address));
+        for topic in view.topics.iter().filter(|topic| topic.error.is_none()) {
+            topics.entry(&topic.name).or_default().push((place, topic));
+        }
+    }
+    (speakers, topics)
+}
+
+/// Joins voices that show the topic alike; those that do not show it make a group, too.
+fn grouped<'a>(speakers: &[Speaker], shown: &Shown<'a>) -> Vec<Group<'a>> {
+    let mut alike: Vec<(Option<&Arc<TopicView>>, Vec<usize>)> = Vec::new();
+    for (place, topic) in shown {
+        match alike.iter_mut().find(|(other, _)| other.is_some_and(|other| Arc::ptr_eq(other, topic) || other == *topic)) {
+            Some((_, places)) => places.push(*place),
+            None => alike.push((Some(topic), vec![*place])),
+        }
+    }
+    let without: Vec<usize> = (0..speakers.len()).filter(|place| shown.iter().all(|(other, _)| other != place)).collect();
+    if !without.is_empty() {
+        alike.push((None, without));
+    }
+    let named = |places: Vec<usize>| places.into_iter().map(|place| speakers[place].clone()).collect();
+    alike.into_iter().map(|(topic, places)| Group { topic: topic.map(Arc::as_ref), speakers: named(places) }).collect()
+}
+
+fn of_topic<'a>(name: &TopicName, groups: &[Group<'a>], scope: &Scope) -> Vec<Surveyed<'a>> {
+    let shown = groups.iter().filter_map(|group| group.topic).flat_map(|topic| &topic.partitions).map(|view| view.partition);
+    let indexes: BTreeSet<PartitionIndex> = shown.filter(|index| scope.partition.is_none_or(|only| only == *index)).collect();
+    let surveyed = |partition| Surveyed {
+        partition: TopicPartition { topic: name.clone(), partition },
+        versions: newest_first(versions(partition, groups)),
+    };
+    indexes.into_iter().map(surveyed).collect()
+}
+
+fn versions<'a>(partition: PartitionIndex, groups: &[Group<'a>]) -> Vec<Version<'a>> {
+    let mut versions: Vec<Version<'a>> = Vec::new();
+    for group in groups {
+        let place = group.topic.and_then(|topic| topic.partitions.binary_search_by_key(&partition, |view| view.partition).ok());
+        let view = place.and_then(|place| group.topic?.partitions.get(place));
+        let topic_id = group.topic.and_then(|topic| topic.id);
+        match versions.iter_mut().find(|version| (version.topic_id, version.view) == (topic_id, view)) {
+            Some(version) => version.speakers = version.speakers.iter().chain(&*group.speakers).cloned().collect(),
+            None => versions.push(Version { speakers: Rc::clone(&group.speakers), topic_id, view }),
+        }
+    }
+    versions
+}
+
+/// A higher epoch is newer; of a topic that was made anew the epochs begin anew, too, so that there the many are believed.
+fn newest_first(mut versions: Vec<Version<'_>>) -> Vec<Version<'_>> {
+    let ids: BTreeSet<Option<TopicId>> = versions.iter().filter(|version| version.view.is_some()).map(|version| version.topic_id).collect();
+    let is_one_topic = ids.len() < 2;
+    let epoch = |version: &Version<'_>| version.view.and_then(|view| view.leader_epoch).filter(|_| is_one_topic);
+    versions.sort_by_key(|version| std::cmp::Reverse((version.view.is_some(), epoch(version), version.speakers.len())));
+    versions
+}
+
+/// The error code that every voice gives for the topic that was asked for; `None`: somebody knows it, or none was asked for.
+pub(super) fn topic_refusal(sighting: &Sighting) -> Option<ErrorCode> {
+    let name = sighting.scope.topic.as_ref()?;
+    let mut codes = sighting.views().map(|(_, view)| view.topics.iter().find(|topic| topic.name == *name).and_then(|topic| topic.error));
+    let first = codes.next()??;
+    codes.all(|code| code.is_some()).then_some(first)
+}
