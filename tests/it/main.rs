@@ -26,3 +26,4 @@ mod program;
 mod runs;
 mod structure;
 mod support;
+mod trace;
