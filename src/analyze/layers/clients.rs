@@ -14,6 +14,9 @@ const KEPT_MAX: usize = 1_000_000;
 /// NETWORK_EXCEPTION: the client's own word for a request that was cut off, which no broker says.
 const CUT_OFF: i16 = 13;
 
+/// OUT_OF_ORDER_SEQUENCE_NUMBER: an idempotent producer's batch came before one that goes first.
+const OUT_OF_ORDER: i16 = 45;
+
 /// A producer's own end closes its connections, which says nothing of the way to a broker.
 const OWN_END: &str = "closing";
 
@@ -82,7 +85,8 @@ struct OfPart {
     seen: Vec<Seen>,
     routed: Vec<At>,
     delivered: Vec<At>,
-    refused: Vec<At>,
+    /// Answers with an error, and its code.
+    refused: Vec<(At, i16)>,
 }
 
 /// All that producers told.
@@ -157,7 +161,7 @@ impl Clients {
         let of_part = self.parts.entry(index.part(topic, *partition)).or_default();
         match &stamped.fact {
             Fact::RouteChanged { .. } => of_part.routed.push(at),
-            Fact::BatchError { .. } => of_part.refused.push(at),
+            Fact::BatchError { code, .. } => of_part.refused.push((at, *code)),
             _ => of_part.delivered.push(at),
         }
     }
@@ -247,8 +251,23 @@ impl Clients {
 
     /// Whether a node answered a group's batches on a partition with an error after a time.
     pub(crate) fn is_refused(&self, part: Part, group: u32, node: BrokerId, after_us: i64) -> bool {
-        let mut refused = self.parts.get(&part).into_iter().flat_map(|part| &part.refused);
-        refused.any(|at| at.who.group == group && at.node == Some(node) && at.time_us >= after_us)
+        self.refusals(part, node, after_us).any(|(at, _)| at.who.group == group)
+    }
+
+    /// Whether a node refused a producer's batches on a partition after a time because earlier ones are missing.
+    pub(crate) fn is_out_of_order(&self, part: Part, who: Who, node: BrokerId, after_us: i64) -> bool {
+        self.refusals(part, node, after_us).any(|(at, code)| at.who == who && *code == OUT_OF_ORDER)
+    }
+
+    fn refusals(&self, part: Part, node: BrokerId, after_us: i64) -> impl Iterator<Item = &(At, i16)> {
+        let refused = self.parts.get(&part).into_iter().flat_map(|part| &part.refused);
+        refused.filter(move |(at, _)| at.node == Some(node) && at.time_us >= after_us)
+    }
+
+    /// When a client's connection to a node first ended after a time.
+    pub(crate) fn connection_ended(&self, client: Who, node: BrokerId, after_us: i64) -> Option<i64> {
+        let ended = self.disconnected.iter().filter(|(at, _)| at.who == client && at.node == Some(node));
+        ended.map(|(at, _)| at.time_us).filter(|time_us| *time_us >= after_us).min()
     }
 
     /// What ended a group's connections to a node after a time, as the number of the commonest cause.

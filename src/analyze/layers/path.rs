@@ -37,6 +37,8 @@ pub(crate) enum Why<'a> {
     Untold,
     /// Producers still sent to this node, which did not know that it leads no more.
     OldLeader,
+    /// This node had not answered batches that go before those which the new leader got.
+    Ahead,
     /// The node did not answer a Metadata request.
     Unanswered,
     /// The node did not answer the probes either.
@@ -265,7 +267,11 @@ impl<'a> Walk<'_, 'a> {
         match learned {
             // Of a client that tells nothing of itself nobody knows whether it knew.
             None if !tells => self.advance(Layer::Delivery, leader, Why::Untold, self.end_us),
-            _ => self.last_stretch(leader, learned.map_or(change.made.earliest_us(), |learned| learned.time_us)),
+            _ => {
+                let since_us = learned.map_or(change.made.earliest_us(), |learned| learned.time_us);
+                self.until_old_answers(change, since_us, placed, at);
+                self.last_stretch(leader, since_us);
+            }
         }
     }
 }

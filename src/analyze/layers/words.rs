@@ -128,6 +128,13 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         (_, Why::NoLeader) => "without a leader: no replica could be elected".to_owned(),
         (_, Why::NoController) => "without an active controller".to_owned(),
         (_, Why::Untold) => format!("in which `{group}` got nothing acknowledged, and does not tell whether it knew the change"),
+        (Layer::Fetched, Why::Ahead) => {
+            format!("until broker {node}, which had not answered batches of `{group}` that go first, had fetched the record")
+        }
+        (Layer::BrokerCache, Why::Ahead) => {
+            format!("until broker {node}, which had not answered batches of `{group}` that go first, knew that it leads no more")
+        }
+        (_, Why::Ahead) => format!("in which batches of `{group}` waited for those before them, which broker {node} did not answer"),
         (_, Why::Unanswered) => format!("in which node {node} did not answer a Metadata request of `{group}`"),
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
         (_, Why::Refused(code)) => format!("in which leader {node} refused (error {code})"),
@@ -171,6 +178,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
         }
         (_, Why::NotNoticed) => format!("{part}: the controller has not noticed since {since} s that broker {node} is down{still}"),
         (_, Why::NoLeader) => format!("{part}: no leader since {since} s: no replica can be elected"),
+        (Layer::Delivery, Why::Ahead) => {
+            format!("{part}: batches of `{group}` wait for those before them, which broker {node} does not answer since {since} s")
+        }
         (_, Why::Unanswered) => format!("{part}: node {node} does not answer Metadata requests of `{group}` since {since} s"),
         (_, Why::Silent(why)) => format!("{part}: leader {node} does not answer anybody since {since} s ({why})"),
         (_, Why::Refused(code)) => format!("{part}: leader {node} refuses since {since} s (error {code})"),

@@ -214,6 +214,21 @@ impl Sample {
         self.at(at_ms, fact)
     }
 
+    /// A batch that a node answered with an error.
+    pub(crate) fn refused(self, pair: Pair, node: i32, code: i16, at_ms: i64) -> Self {
+        let fact = Fact::BatchError {
+            group: pair.0.to_owned(),
+            producer: ProducerIndex(pair.1),
+            topic: TopicName::from("orders"),
+            partition: PartitionIndex(pair.2),
+            node: BrokerId(node),
+            code,
+            retried: true,
+            records: 1,
+        };
+        self.at(at_ms, fact)
+    }
+
     pub(crate) fn delivered(self, pair: Pair, node: i32, due_ms: i64, at_ms: i64) -> Self {
         let fact = Fact::DeliveredAfterChange {
             group: pair.0.to_owned(),

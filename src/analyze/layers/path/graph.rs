@@ -67,7 +67,7 @@ impl Walk<'_, '_> {
     }
 
     /// A node that ran all the time could have told its clients that it leads no more; and somebody must have looked whether it knew.
-    fn matters(&self, old: BrokerId, change: &Change) -> bool {
+    pub(super) fn matters(&self, old: BrokerId, change: &Change) -> bool {
         let is_watched = self.layers.quorum.knows(old) || self.layers.caches.knows(old, change.part);
         is_watched && !self.layers.nodes.was_down(old, change.made.earliest_us(), self.end_us)
     }

@@ -1,8 +1,11 @@
 //! The end of a walk, and the walk of a wait for which the controller's log has no change at all.
 
+use super::graph::At;
 use super::{Walk, Why};
 use crate::analyze::layers::ORDINARY_US;
 use crate::analyze::layers::ends::Flow;
+use crate::analyze::layers::log::Change;
+use crate::analyze::layers::order::Placed;
 use crate::ids::BrokerId;
 use crate::record::layer::Layer;
 
@@ -28,6 +31,25 @@ impl<'a> Walk<'_, 'a> {
         }
         self.last_stretch(Some(leader), self.wait.from_us);
         Some(())
+    }
+
+    /// An idempotent producer's batches at a new leader wait for those that the old one has not answered: until that learns that it leads no more,
+    /// or the connection ends.
+    pub(super) fn until_old_answers(&mut self, change: &'a Change, since_us: i64, placed: &[Placed], at: At) {
+        let Some((old, leader)) = change.before.and_then(|before| before.leader).zip(change.after.leader) else { return };
+        let Some(client) = self.layers.clients.client_of(self.wait.who) else { return };
+        if old == leader || !self.layers.clients.is_out_of_order(self.wait.part, self.wait.who, leader, since_us) {
+            return;
+        }
+        let ended_us = self.layers.clients.connection_ended(client, old, self.wait.from_us).unwrap_or(self.end_us);
+        if ended_us <= self.at_us {
+            return;
+        }
+        if self.matters(old, change) {
+            self.until_known(old, Why::Ahead, placed[at.old_fetched], placed[at.old_cache], change, ended_us);
+        } else {
+            self.advance(Layer::Delivery, Some(old), Why::Ahead, ended_us);
+        }
     }
 
     /// From the time at which all that should be known was known to the ack. If that is long: do requests not reach the leader, or does it not

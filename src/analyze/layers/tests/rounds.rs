@@ -246,3 +246,19 @@ fn what_is_ordinary_follows_the_baseline() {
     };
     assert_eq!(finding(&moved().second("steady", 5, slow), 1).held, None);
 }
+
+/// What is sent to a new leader waits for what the old one holds: one that is cut off and believes to lead, or one that is frozen.
+#[test]
+fn batches_behind_those_of_an_old_leader_wait_for_it() {
+    let behind = |stream: Sample| {
+        let stream = stream.learned(STEADY, MOVED, 1, 4, 19_040).routed(STEADY, 3, 19_045).refused(STEADY, 3, 45, 19_050);
+        stream.gap(STEADY, 10_020, Some(39_000)).end(60_000)
+    };
+    let cut_off = followed_by(cluster().step(1, "link", "2 -> 4", 10_000).record(503, MOVED.changed(), 19_001), &[1, 3], 19_012);
+    let cut_off = behind(cut_off).fetched(2, 503, 38_900).shows_partition(2, MOVED, 38_950);
+    let words = "orders/0: 19.9 of 29.0 s until broker 2, which had not answered batches of `steady` that go first, had fetched the record";
+    assert_eq!(answer(&held(&cut_off, 1)), (Layer::Fetched, Some(2), None, false, words));
+    let frozen = followed_by(cluster().step(1, "pause", "2", 10_000).record(503, MOVED.changed(), 19_001), &[1, 3], 19_012);
+    let words = "orders/0: 20.0 of 29.0 s in which batches of `steady` waited for those before them, which broker 2 did not answer";
+    assert_eq!(answer(&held(&behind(frozen), 1)), (Layer::Delivery, Some(2), Some("steady"), false, words));
+}
