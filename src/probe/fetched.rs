@@ -1,6 +1,7 @@
 //! How far each node has fetched the controller's log, by the active controller's word: when it passes records that were told. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::ids::BrokerId;
@@ -8,8 +9,9 @@ use crate::kafka::admin::{QuorumView, ReplicaView};
 
 /// Offsets of told records that are kept for nodes that lag behind; a node that lags further is told again once it passes these.
 const TOLD_MAX: usize = 10_000;
-/// A node whose last fetch is so much older than the controller's present is not waited for: it is down, or cut off.
-const ABSENT_AFTER_MS: i64 = 3_000;
+/// A node whose last fetch is so much older than the controller's present, or of which a controller has said nothing for so long, is not waited
+/// for: it is down, or cut off.
+const ABSENT_AFTER: Duration = Duration::from_secs(3);
 
 /// The state.
 #[derive(Debug, Default)]
@@ -73,9 +75,16 @@ impl Fetched {
     }
 
     fn heard_of(&mut self, replica: &ReplicaView, is_voter: bool, present_ms: Option<i64>, asked_at: Moment) -> Option<Passed> {
-        // A controller that has just become the active one knows this of nobody yet; what another has known before is still so.
-        let log_end_offset = replica.log_end_offset?;
-        let is_absent = present_ms.zip(replica.last_fetch_ms).is_some_and(|(present, last)| present - last >= ABSENT_AFTER_MS);
+        // A controller that has just become the active one knows this of nobody yet; what another has known before is still so. Of a node that
+        // is down it never will.
+        let Some(log_end_offset) = replica.log_end_offset else {
+            if let Some(node) = self.nodes.get_mut(&replica.id) {
+                node.is_absent |= asked_at.since(node.asked_at) >= ABSENT_AFTER;
+            }
+            return None;
+        };
+        let absent_after_ms = ABSENT_AFTER.as_millis().try_into().unwrap_or(i64::MAX);
+        let is_absent = present_ms.zip(replica.last_fetch_ms).is_some_and(|(present, last)| present - last >= absent_after_ms);
         let before = self.nodes.insert(replica.id, Node { log_end_offset, asked_at, is_absent });
         let is_news = match &before {
             Some(before) => {
@@ -96,8 +105,6 @@ impl Fetched {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::ids::LeaderEpoch;
 
@@ -165,6 +172,12 @@ mod tests {
             [passed(3, 13, Some(10))],
             "asked at 20, nothing was said of it"
         );
+        // One that is down: no new controller will hear of it.
+        fetched.told(14);
+        for (ms, behind) in [(40, Some((BrokerId(3), 13))), (3_029, Some((BrokerId(3), 13))), (3_030, None)] {
+            fetched.answered(&quorum(&[(1, 15), (3, -1)]), at(ms));
+            assert_eq!(fetched.behind(), behind, "{ms}");
+        }
     }
 
     #[test]
