@@ -208,7 +208,10 @@ impl Session {
         if let Heard::Named(bytes, group) = self.greeting.hear(bytes) {
             self.group = group;
             let fault = self.from.links.borrow().fault(self.from.broker, self.group.as_deref());
-            self.turn = self.flow.meets(fault, now);
+            let turn = self.flow.meets(fault, now);
+            if turn != Turn::GoOn {
+                self.turn = turn;
+            }
             self.choose_lanes();
             self.take(side, bytes, now);
         }

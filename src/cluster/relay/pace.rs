@@ -1,5 +1,6 @@
 //! Delay, jitter and rate: when bytes that come now may go on. Pure; the random numbers are handed in.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -17,13 +18,21 @@ const PIECE_BYTES_MIN: usize = 512;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lane {
     free_at: Moment,
+    /// The rate that it owes this time to: another one begins without debts, for a change of pace flushes what was under way.
+    rate: Option<NonZeroU64>,
 }
 
 impl Lane {
     /// When bytes that come now have passed, by the link's rate alone.
     pub(super) fn passed(&mut self, now: Moment, bytes: usize, pace: &Pace) -> Moment {
-        let Some(rate) = pace.bytes_per_second else { return now };
+        let Some(rate) = pace.bytes_per_second else {
+            self.rate = None;
+            return now;
+        };
         let micros = (bytes as u64).saturating_mul(1_000_000).div_ceil(rate.get());
+        if self.rate != Some(rate) {
+            *self = Self { free_at: now, rate: Some(rate) };
+        }
         self.free_at = self.free_at.max(now) + Duration::from_micros(micros);
         self.free_at
     }
@@ -48,8 +57,6 @@ pub(super) fn piece_bytes(pace: &Pace, room: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU64;
-
     use rand_chacha::rand_core::SeedableRng;
 
     use super::*;
@@ -70,6 +77,9 @@ mod tests {
         let later = start + ms(900);
         assert_eq!(lane.passed(later, 10, &pace), later + ms(10), "an idle link has saved nothing up");
         assert_eq!(lane.passed(later, 10, &Pace { bytes_per_second: None, ..pace }), later);
+        lane.passed(later, 100_000, &pace);
+        let faster = Pace { bytes_per_second: NonZeroU64::new(10_000), ..pace };
+        assert_eq!(lane.passed(later, 100, &faster), later + ms(10), "another rate owes nothing of the one before");
     }
 
     #[test]
