@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use super::runner::PROBE_CLIENT_ID;
 use super::watch::{Look, Watch};
 use crate::cluster::{LOOKER, Node, NodeState};
 use crate::ids::BrokerId;
 use crate::kafka::admin::{Admin, AdminError, RpcError};
-use crate::plan::model::ClientFault;
+use crate::plan::model::{ClientFault, Pace};
 
 /// What takes so long does not come: the answer itself is a matter of a few milliseconds.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -37,6 +38,9 @@ impl Watch {
                 other => return other,
             }
         }
+        if details.is_empty() {
+            return Look::Never("the cluster has none of these brokers".to_owned());
+        }
         Look::Seen(details.join("; "))
     }
 
@@ -52,7 +56,7 @@ impl Watch {
             ClientFault::Slow(pace) => ANSWER_WITHIN + (pace.delay + pace.jitter) * 2,
             _ => ANSWER_WITHIN,
         };
-        let client_id = group.map_or_else(|| "chaos-probe".to_owned(), |group| format!("{group}-{LOOKER}"));
+        let client_id = group.map_or_else(|| PROBE_CLIENT_ID.to_owned(), |group| format!("{group}-{LOOKER}"));
         let client = Admin::new(vec![], &client_id, self.clock.clone()).with_call_timeout(within).with_patience(Duration::ZERO);
         let asked_at = self.clock.now();
         let answer = client.api_versions(listener).await.map(|_| self.clock.now().since(asked_at));
@@ -68,6 +72,10 @@ fn judge(broker: BrokerId, fault: ClientFault, answer: Result<Duration, AdminErr
         }
         (ClientFault::Reset, Err(AdminError::Rpc(RpcError::Closed { .. } | RpcError::Connect { .. }))) => {
             Look::Seen(format!("connections to broker {broker} are reset"))
+        }
+        (ClientFault::Slow(Pace { delay: Duration::ZERO, bytes_per_second: Some(rate), .. }), Ok(_)) => {
+            // So small a request and answer pass any rate at once.
+            Look::Seen(format!("broker {broker} answers through the relay; {rate} bytes per second by the relay's own word"))
         }
         (ClientFault::Slow(pace), Ok(took)) if took >= pace.delay.saturating_sub(pace.jitter) * 2 => {
             Look::Seen(format!("broker {broker} answers through the relay after {} ms", took.as_millis()))
@@ -88,7 +96,6 @@ mod tests {
 
     use super::*;
     use crate::ids::HostPort;
-    use crate::plan::model::Pace;
 
     #[test]
     fn each_fault_shows_in_its_own_way() {
@@ -98,7 +105,7 @@ mod tests {
         let silence = || Err(RpcError::TimedOut { address: address(), doing: "ApiVersions".to_owned(), waited: SILENCE }.into());
         let reset = || Err(RpcError::Closed { address: address(), source: io::ErrorKind::ConnectionReset.into() }.into());
         let full = ClientFault::Slow(Pace { bytes_per_second: NonZeroU64::new(1), ..Pace::default() });
-        let rows: [(ClientFault, Result<Duration, AdminError>, bool); 11] = [
+        let rows: [(ClientFault, Result<Duration, AdminError>, bool); 12] = [
             (ClientFault::BlackHole, silence(), true),
             (ClientFault::BlackHole, reset(), false),
             (ClientFault::BlackHole, Ok(ms(2)), false),
@@ -108,6 +115,7 @@ mod tests {
             (slow, Ok(ms(79)), false),
             (slow, silence(), false),
             (full, silence(), true),
+            (full, Ok(ms(2)), true),
             (ClientFault::None, Ok(ms(2)), true),
             (ClientFault::None, silence(), false),
         ];

@@ -28,7 +28,7 @@ use crate::plan::model::Step;
 /// Client id of changes to topics.
 const ADMIN_CLIENT_ID: &str = "chaos-admin";
 /// Client id of looking.
-const PROBE_CLIENT_ID: &str = "chaos-observer";
+pub(super) const PROBE_CLIENT_ID: &str = "chaos-observer";
 /// Longest wait for one broker's answer when looking.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait for a topic's change to be accepted by somebody.
