@@ -74,6 +74,8 @@ pub struct Findings {
     pub generator: GeneratorFinding,
     /// Facts that did not fit into the stream.
     pub facts_lost: u64,
+    /// Connections of clients that the relay before the brokers could not take or pass on: too many open files.
+    pub relay_refused: u64,
     /// Remarks for the reader that do not change the verdict.
     pub warnings: Vec<String>,
     /// End of the run in milliseconds since the start of `steady`; `None`: it was cut off.

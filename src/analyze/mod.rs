@@ -65,6 +65,7 @@ pub struct Analysis {
     layers: layers::Layers,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
     facts_lost: u64,
+    relay_refused: u64,
     last_us: i64,
     /// End of the run, and what interrupted it.
     ended: Option<(i64, Option<String>)>,
@@ -97,6 +98,7 @@ impl Analysis {
                 self.group_warnings.entry(group.clone()).or_default().extend(warnings.iter().cloned());
             }
             Fact::FactsLost { count } => self.facts_lost += count,
+            Fact::RelayRefused { connections } => self.relay_refused += connections,
             Fact::RunEnded { interrupted } => self.ended = Some((stamped.time_us, interrupted.clone())),
             _ => {}
         }
@@ -156,6 +158,7 @@ impl Analysis {
             probes: self.layers.probes(),
             generator: self.generator.finding(),
             facts_lost: self.facts_lost,
+            relay_refused: self.relay_refused,
             warnings: self.warnings(&windows),
             ended_ms: self.ended.as_ref().map(|(time_us, _)| millis(*time_us)),
             groups,

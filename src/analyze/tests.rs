@@ -22,10 +22,11 @@ fn killed() -> Sample {
 #[test]
 fn verdicts_and_their_first_reasons() {
     let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
+    let refused = |stream: Sample| stream.at(15_000, Fact::RelayRefused { connections: 2 });
     let hang = |stream: Sample| stream.gap(crate::record::sample::Pair("steady", 0, 0), 12_000, None);
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
-    let table: [(Sample, Verdict, &str); 14] = [
+    let table: [(Sample, Verdict, &str); 15] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -36,6 +37,11 @@ fn verdicts_and_their_first_reasons() {
             "step 1 `kill 9` changed nothing (seen)",
         ),
         (hang(unmet(killed())).end(20_000), Verdict::Hang, "1 producer-partition pair of group `steady` had not recovered by the end"),
+        (
+            refused(killed()).end(20_000),
+            Verdict::Unknown,
+            "the relay could not take or pass on 2 connections: too many open files (`chaos doctor` shows the limit)",
+        ),
         (lost(hang(killed())).end(20_000), Verdict::Unknown, "3 facts were lost: the writer could not keep up"),
         (
             killed().generator(0, 10, 30_000).end(20_000),

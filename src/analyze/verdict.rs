@@ -41,6 +41,10 @@ impl Reasons {
         if findings.facts_lost > 0 {
             self.add(Weight::Distrust, format!("{} facts were lost: the writer could not keep up", findings.facts_lost));
         }
+        if findings.relay_refused > 0 {
+            let text = "connections: too many open files (`chaos doctor` shows the limit)";
+            self.add(Weight::Distrust, format!("the relay could not take or pass on {} {text}", findings.relay_refused));
+        }
         if unreadable > 0 {
             self.add(Weight::Distrust, format!("{unreadable} histograms cannot be read"));
         }

@@ -423,6 +423,11 @@ pub enum Fact {
     },
     /// What looking at the layers has cost in one second.
     ProbeSecond(Box<ProbeSecond>),
+    /// Connections of clients that the relay could not take or pass on, since this process had no more files to open: not the brokers' doing.
+    RelayRefused {
+        /// How many.
+        connections: u64,
+    },
     /// Facts that did not fit into the stream's bound.
     FactsLost {
         /// How many.

@@ -250,7 +250,7 @@ impl Run<'_> {
         let guards = Arc::new(Guards::default());
         let step_facts = Arc::new(StepFacts::new(facts.clone()));
         let prober = layers::look(cluster.nodes(), self.followed.clone(), self.clock, facts.clone())?;
-        let steps_at = phases.steps_at();
+        let (steps_at, relay_facts) = (phases.steps_at(), facts.clone());
         let runner = StepRunner::new(
             Arc::<DockerCluster>::clone(cluster),
             self.clock.clone(),
@@ -283,10 +283,8 @@ impl Run<'_> {
         let _ = looking.await;
         prober.finish().await;
         step_facts.cancel_open(self.clock.now());
-        if let Some(refused) = cluster.relay().map(Relay::refused).filter(|refused| *refused > 0) {
-            let line =
-                format!("the relay could not take or pass on {refused} connections: too many open files (`chaos doctor` shows the limit)");
-            self.screen.note(Tone::Warning, &line);
+        if let Some(connections) = cluster.relay().map(Relay::refused).filter(|refused| *refused > 0) {
+            relay_facts.emit(self.clock.now(), Fact::RelayRefused { connections });
         }
         for failure in guards.heal_all(cluster.as_ref(), self.clock, cluster.is_kept()).await {
             self.screen.note(Tone::Warning, &failure.to_string());
