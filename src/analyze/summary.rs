@@ -27,7 +27,8 @@ const HELD_MAX: usize = 3;
 /// Which layer held which step up, the longest first.
 fn held(findings: &Findings) -> Vec<String> {
     let mut held: Vec<_> = findings.layers.iter().filter_map(|layers| Some((layers.step, layers.held.as_ref()?))).collect();
-    if held.is_empty() && !findings.layers.is_empty() {
+    let is_unexplained = findings.layers.iter().any(|layers| layers.unexplained > 0);
+    if held.is_empty() && !findings.layers.is_empty() && !is_unexplained {
         return vec!["No layer held any step up beyond ordinary time.".to_owned()];
     }
     held.sort_by_key(|(step, held)| (!held.is_stuck, -held.for_ms, *step));

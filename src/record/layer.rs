@@ -180,7 +180,7 @@ pub struct ControllerImage {
 #[serde(tag = "shows", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BrokerShows {
-    /// Nothing: it does not answer, though its node runs.
+    /// Nothing: it does not answer.
     Nothing {
         /// Why, in words.
         why: String,

@@ -148,9 +148,10 @@ impl Caches {
         }
     }
 
-    /// Whether the last answer of a leader in this epoch or a later one was that it serves; `None`: it was not asked.
-    pub(crate) fn serves_last(&self, part: Part, leader: BrokerId, epoch: LeaderEpoch) -> Option<bool> {
-        let last = self.served.get(&part)?.iter().rfind(|served| served.node == leader && served.epoch >= epoch)?;
+    /// Whether the last answer of a leader up to a time, in this epoch or a later one, was that it serves; `None`: it was not asked.
+    pub(crate) fn served_by(&self, part: Part, leader: BrokerId, epoch: LeaderEpoch, until_us: i64) -> Option<bool> {
+        let is_such = |served: &&Served| served.node == leader && served.epoch >= epoch && served.sight.time_us <= until_us;
+        let last = self.served.get(&part)?.iter().rfind(is_such)?;
         Some(last.error.is_none())
     }
 
@@ -161,9 +162,9 @@ impl Caches {
         asked.next()?.error
     }
 
-    /// Why a broker did not answer any more by the end, and since when.
-    pub(crate) fn silent(&self, broker: BrokerId) -> Option<(i64, &str)> {
-        let (time_us, why) = self.silence.get(&broker)?.last()?;
+    /// Why a broker did not answer at that time, and since when.
+    pub(crate) fn silent(&self, broker: BrokerId, at_us: i64) -> Option<(i64, &str)> {
+        let (time_us, why) = self.silence.get(&broker)?.iter().rfind(|(time_us, _)| *time_us <= at_us)?;
         Some((*time_us, why.as_deref()?))
     }
 
@@ -193,7 +194,8 @@ fn reflects(shown: &Shown, change: &Change) -> bool {
     let Some(epoch) = shown.epoch else { return change.kind != Kind::Other && shown.leader == change.after.leader };
     match change.kind {
         Kind::Made | Kind::Led => epoch >= change.after.epoch,
-        Kind::Shrunk | Kind::Other => epoch > change.after.epoch || change.before.is_some_and(|before| before.isr != shown.isr),
+        Kind::Shrunk | Kind::Other if epoch == change.after.epoch => change.before.is_some_and(|before| before.isr != shown.isr),
+        Kind::Shrunk | Kind::Other => epoch > change.after.epoch,
     }
 }
 
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(caches.serving(&log.changes()[0]), Serving::Refused(74));
         let (caches, log) = folded(&moved().serves(3, new, None, 9_030));
         assert!(matches!(caches.serving(&log.changes()[0]), Serving::Since(sight) if sight.time_us == 9_030_000));
-        assert_eq!(caches.serves_last(0, BrokerId(3), LeaderEpoch(5)), Some(true));
+        assert_eq!(caches.served_by(0, BrokerId(3), LeaderEpoch(5), i64::MAX), Some(true));
         let (caches, log) = folded(&Sample::new(&[]).image(&[], -1_000).record(501, new.made(), 9_000));
         assert_eq!(caches.serving(&log.changes()[0]), Serving::NotAsked);
     }
@@ -295,8 +297,8 @@ mod tests {
     fn a_broker_that_ceases_to_answer_is_silent_until_it_answers_again() {
         let silent = |stream: Sample| stream.shows(2, BrokerShows::Nothing { why: "timed out".to_owned() }, 9_100);
         let (caches, _) = folded(&silent(moved()));
-        assert_eq!(caches.silent(BrokerId(2)), Some((9_100_000, "timed out")));
+        assert_eq!(caches.silent(BrokerId(2), i64::MAX), Some((9_100_000, "timed out")));
         let (caches, _) = folded(&silent(moved()).shows_partition(2, Partition(0, 3, 5, &[1, 3]), 9_900));
-        assert_eq!((caches.silent(BrokerId(2)), caches.brokers(i64::MAX).count()), (None, 2));
+        assert_eq!((caches.silent(BrokerId(2), i64::MAX), caches.brokers(i64::MAX).count()), (None, 2));
     }
 }

@@ -67,6 +67,17 @@ pub(crate) struct At {
     pub(crate) due_us: i64,
 }
 
+/// The end of a client's connection to a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) time_us: i64,
+    who: Who,
+    /// By its number among the words.
+    cause: u32,
+    /// Whether requests were under way.
+    pub(crate) has_in_flight: bool,
+}
+
 /// How a producer came to know of a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Learned {
@@ -83,7 +94,8 @@ pub(crate) struct Learned {
 #[derive(Clone, Debug, Default)]
 struct OfPart {
     seen: Vec<Seen>,
-    routed: Vec<At>,
+    /// When each client's requests first went to another node.
+    routed: BTreeMap<Who, Vec<(i64, BrokerId)>>,
     delivered: Vec<At>,
     /// Answers with an error, and its code.
     refused: Vec<(At, i16)>,
@@ -95,8 +107,7 @@ pub(crate) struct Clients {
     parts: BTreeMap<Part, OfPart>,
     counts: BTreeMap<u32, Vec<Counted>>,
     asked: BTreeMap<Who, Vec<Asked>>,
-    /// Ends of connections, by their cause's number among the words.
-    disconnected: Vec<(At, u32)>,
+    disconnected: BTreeMap<BrokerId, Vec<Ended>>,
     /// Clients that tell of the leaders in their caches.
     telling: BTreeSet<Who>,
     has_begun: bool,
@@ -133,9 +144,9 @@ impl Clients {
                 let (reason, version, is_answered) = (index.word(reason), update_version.0, outcome == "updated");
                 self.asked.entry(who).or_default().push(Asked { time_us, sent_us, node: *node, reason, version, is_answered });
             }
-            Fact::Disconnected { group, producer, node, cause, .. } if cause != OWN_END && self.room.take() => {
+            Fact::Disconnected { group, producer, node, cause, in_flight, .. } if cause != OWN_END && self.room.take() => {
                 let (who, cause) = (index.who(group, *producer), index.word(cause));
-                self.disconnected.push((At { time_us, who, node: Some(*node), due_us: time_us }, cause));
+                self.disconnected.entry(*node).or_default().push(Ended { time_us, who, cause, has_in_flight: *in_flight > 0 });
             }
             _ => self.fold_of_part(stamped, index),
         }
@@ -160,7 +171,7 @@ impl Clients {
         let at = At { time_us, who: index.who(group, *producer), node, due_us };
         let of_part = self.parts.entry(index.part(topic, *partition)).or_default();
         match &stamped.fact {
-            Fact::RouteChanged { .. } => of_part.routed.push(at),
+            Fact::RouteChanged { to, .. } => of_part.routed.entry(at.who).or_default().push((time_us, *to)),
             Fact::BatchError { code, .. } => of_part.refused.push((at, *code)),
             _ => of_part.delivered.push(at),
         }
@@ -240,8 +251,8 @@ impl Clients {
 
     /// When a client's requests for a partition first went to a node after a time.
     pub(crate) fn routed(&self, part: Part, client: Who, to: BrokerId, after_us: i64) -> Option<i64> {
-        let routed = self.parts.get(&part)?.routed.iter();
-        routed.filter(|at| at.who == client && at.node == Some(to) && at.time_us >= after_us).map(|at| at.time_us).min()
+        let routed = self.parts.get(&part)?.routed.get(&client)?.iter();
+        routed.filter(|(time_us, node)| *node == to && *time_us >= after_us).map(|(time_us, _)| *time_us).min()
     }
 
     /// Acknowledgements on a partition that were the first after a change, since a time.
@@ -249,9 +260,10 @@ impl Clients {
         self.parts.get(&part).into_iter().flat_map(|part| &part.delivered).filter(move |at| at.time_us >= after_us)
     }
 
-    /// Whether a node answered a group's batches on a partition with an error after a time.
-    pub(crate) fn is_refused(&self, part: Part, group: u32, node: BrokerId, after_us: i64) -> bool {
-        self.refusals(part, node, after_us).any(|(at, _)| at.who.group == group)
+    /// The last error between two times with which a node answered a producer's batch on a partition.
+    pub(crate) fn last_refusal(&self, part: Part, who: Who, node: BrokerId, from_us: i64, until_us: i64) -> Option<i16> {
+        let refused = self.refusals(part, node, from_us).filter(|(at, _)| at.who == who && at.time_us <= until_us);
+        refused.max_by_key(|(at, _)| at.time_us).map(|(_, code)| *code)
     }
 
     /// Whether a node refused a producer's batches on a partition after a time because earlier ones are missing.
@@ -264,19 +276,23 @@ impl Clients {
         refused.filter(move |(at, _)| at.node == Some(node) && at.time_us >= after_us)
     }
 
-    /// When a client's connection to a node first ended after a time.
-    pub(crate) fn connection_ended(&self, client: Who, node: BrokerId, after_us: i64) -> Option<i64> {
-        let ended = self.disconnected.iter().filter(|(at, _)| at.who == client && at.node == Some(node));
-        ended.map(|(at, _)| at.time_us).filter(|time_us| *time_us >= after_us).min()
+    /// When a node first answered a producer's batch on a partition with an error after a time.
+    pub(crate) fn first_refusal(&self, part: Part, who: Who, node: BrokerId, after_us: i64) -> Option<i64> {
+        self.refusals(part, node, after_us).filter(|(at, _)| at.who == who).map(|(at, _)| at.time_us).min()
     }
 
-    /// What ended a group's connections to a node after a time, as the number of the commonest cause.
-    pub(crate) fn connections_end_by(&self, group: u32, node: BrokerId, after_us: i64) -> Option<u32> {
+    /// A client's connection to a node that first ended after a time.
+    pub(crate) fn connection_ended(&self, client: Who, node: BrokerId, after_us: i64) -> Option<&Ended> {
+        let ended = self.disconnected.get(&node)?.iter().filter(|ended| ended.who == client && ended.time_us >= after_us);
+        ended.min_by_key(|ended| ended.time_us)
+    }
+
+    /// What ended a group's connections to a node between two times, as the number of the commonest cause.
+    pub(crate) fn connections_end_by(&self, group: u32, node: BrokerId, from_us: i64, until_us: i64) -> Option<u32> {
         let mut causes: BTreeMap<u32, usize> = BTreeMap::new();
-        for (at, cause) in &self.disconnected {
-            if at.who.group == group && at.node == Some(node) && at.time_us >= after_us {
-                *causes.entry(*cause).or_default() += 1;
-            }
+        let is_such = |ended: &&Ended| ended.who.group == group && (from_us..=until_us).contains(&ended.time_us);
+        for ended in self.disconnected.get(&node).into_iter().flatten().filter(is_such) {
+            *causes.entry(ended.cause).or_default() += 1;
         }
         causes.into_iter().max_by_key(|(_, count)| *count).map(|(cause, _)| cause)
     }

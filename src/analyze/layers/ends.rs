@@ -51,9 +51,10 @@ impl Ends {
         }
     }
 
-    /// What came of records at a leader after a time.
-    pub(crate) fn flow(&self, part: Part, leader: BrokerId, after_us: i64) -> Flow {
-        let of_leader = || self.ends.get(&part).into_iter().flatten().filter(|end| end.leader == leader && end.time_us >= after_us);
+    /// What came of records at a leader between two times.
+    pub(crate) fn flow(&self, part: Part, leader: BrokerId, from_us: i64, until_us: i64) -> Flow {
+        let is_within = |end: &&End| end.leader == leader && (from_us..=until_us).contains(&end.time_us);
+        let of_leader = || self.ends.get(&part).into_iter().flatten().filter(is_within);
         let (Some(first), Some(last)) = (of_leader().next(), of_leader().next_back()) else { return Flow::Unknown };
         if first.time_us == last.time_us {
             Flow::Unknown
@@ -97,17 +98,18 @@ mod tests {
 
     #[test]
     fn records_come_and_are_committed_or_not_or_do_not_come() {
-        let table: [(&[Look], Flow); 6] = [
+        let table: [(&[Look], Flow); 7] = [
             (&[(1, 40, Some(40)), (3, 50, Some(40)), (5, 60, Some(40))], Flow::Filling),
             (&[(3, 50, None), (5, 60, None)], Flow::Filling),
             (&[(1, 40, Some(40)), (3, 50, Some(50)), (5, 50, Some(50))], Flow::Nothing),
             (&[(3, 50, Some(45)), (5, 60, Some(55))], Flow::Through),
+            (&[(3, 50, Some(40)), (5, 60, Some(40)), (9, 70, Some(70))], Flow::Filling),
             (&[(0, 50, Some(40)), (1, 60, Some(40))], Flow::Unknown),
             (&[(3, 50, Some(50))], Flow::Unknown),
         ];
         for (looks, flow) in table {
-            assert_eq!(ends(looks).flow(0, BrokerId(3), 3 * SECOND_US), flow, "{looks:?}");
+            assert_eq!(ends(looks).flow(0, BrokerId(3), 3 * SECOND_US, 8 * SECOND_US), flow, "{looks:?}");
         }
-        assert_eq!(ends(&[(3, 50, None), (5, 60, None)]).flow(0, BrokerId(2), 0), Flow::Unknown, "another leads");
+        assert_eq!(ends(&[(3, 50, None), (5, 60, None)]).flow(0, BrokerId(2), 0, i64::MAX), Flow::Unknown, "another leads");
     }
 }

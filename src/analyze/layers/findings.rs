@@ -22,6 +22,8 @@ pub struct LayerFinding {
     pub leaders_changed: u64,
     /// Producer-partition pairs whose records waited because of it: its own outages.
     pub waits: u64,
+    /// Those of them that cannot be explained: nobody looked at the partition.
+    pub unexplained: u64,
     /// The layer that held the change up, on the way to the last first ack; `None`: none, beyond ordinary time.
     pub held: Option<Held>,
     /// The same on the way to the median first ack of those that waited.

@@ -112,7 +112,7 @@ impl Layers {
 
     /// Sightings that were too many to keep: stages may be missing.
     pub(crate) fn not_kept(&self) -> u64 {
-        self.log.room.refused + self.caches.room.refused + self.clients.room.refused + self.ends.room.refused
+        self.log.room.refused + self.quorum.room.refused + self.caches.room.refused + self.clients.room.refused + self.ends.room.refused
     }
 }
 

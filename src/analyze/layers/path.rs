@@ -35,6 +35,8 @@ pub(crate) enum Why<'a> {
     NoController,
     /// The client does not tell what it knows.
     Untold,
+    /// Nobody looked whether requests reached the node.
+    Unseen,
     /// Producers still sent to this node, which did not know that it leads no more.
     OldLeader,
     /// This node had not answered batches that go before those which the new leader got.
@@ -255,6 +257,9 @@ impl<'a> Walk<'_, 'a> {
     /// From the client's knowing (or from the commit, if it need not know) to the ack.
     fn until_served(&mut self, change: &'a Change, learned: Option<Learned>, placed: &[Placed], at: At) {
         let leader = change.after.leader;
+        if learned.is_some() {
+            self.until_old_answers(change, placed, at);
+        }
         if let Some(time_us) = placed[at.route].time_us {
             self.advance(Layer::Route, leader, Why::Layer, time_us);
         }
@@ -267,11 +272,7 @@ impl<'a> Walk<'_, 'a> {
         match learned {
             // Of a client that tells nothing of itself nobody knows whether it knew.
             None if !tells => self.advance(Layer::Delivery, leader, Why::Untold, self.end_us),
-            _ => {
-                let since_us = learned.map_or(change.made.earliest_us(), |learned| learned.time_us);
-                self.until_old_answers(change, since_us, placed, at);
-                self.last_stretch(leader, since_us);
-            }
+            _ => self.last_stretch(leader, learned.map_or(change.made.earliest_us(), |learned| learned.time_us)),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::index::Room;
+use super::log::KEPT_MAX;
 use super::order::Sight;
 use crate::ids::BrokerId;
 use crate::record::fact::{Fact, Stamped};
@@ -15,12 +17,16 @@ pub(crate) struct Quorum {
     fetched: BTreeMap<BrokerId, Vec<(i64, Sight)>>,
     /// Which controller was found to be the active one; `None`: none.
     followed: Vec<(i64, Option<BrokerId>)>,
+    pub(crate) room: Room<KEPT_MAX>,
 }
 
 impl Quorum {
     /// Takes in a fact.
     pub(crate) fn fold(&mut self, stamped: &Stamped) {
         let time_us = stamped.time_us;
+        if !self.room.take() {
+            return;
+        }
         match &stamped.fact {
             Fact::ControllerCommitted { high_watermark, not_before_us } => {
                 self.committed.push((*high_watermark, Sight { not_before_us: *not_before_us, time_us }));

@@ -37,6 +37,8 @@ pub(crate) struct Step<'a> {
     /// Of each partition that changed, the change that counts.
     pub(crate) changes: BTreeMap<Part, &'a Change>,
     pub(crate) events: Vec<&'a Event>,
+    /// Its own outages of partitions of which nobody saw anything.
+    pub(crate) of_unknown_parts: u64,
     /// Its own outages, the worst last: the longest, and after them those that did not end.
     pub(crate) waits: Vec<Wait>,
     /// The same by partition.
@@ -55,7 +57,7 @@ pub(crate) fn steps<'a>(layers: &'a Layers, scene: Scene<'a>) -> Vec<Step<'a>> {
                 *counts = change;
             }
         }
-        let waits = waits(layers, scene, at);
+        let (waits, of_unknown_parts) = waits(layers, scene, at);
         let mut waits_of: BTreeMap<Part, Vec<Wait>> = BTreeMap::new();
         waits.iter().for_each(|wait| waits_of.entry(wait.part).or_default().push(*wait));
         Some(Step {
@@ -65,6 +67,7 @@ pub(crate) fn steps<'a>(layers: &'a Layers, scene: Scene<'a>) -> Vec<Step<'a>> {
             end_us: scene.end_us,
             changes,
             events: layers.log.events().iter().filter(|event| within(event.made.earliest_us())).collect(),
+            of_unknown_parts,
             waits,
             waits_of,
             scene,
@@ -83,7 +86,8 @@ fn weight(change: &Change) -> u8 {
     }
 }
 
-fn waits(layers: &Layers, scene: Scene<'_>, window: usize) -> Vec<Wait> {
+/// A window's own outages, and how many are of partitions of which nobody saw anything.
+fn waits(layers: &Layers, scene: Scene<'_>, window: usize) -> (Vec<Wait>, u64) {
     let own = scene.hits.iter().filter(|hit| hit.window == Some(window) && !hit.began_before);
     let wait = |stretch: usize| {
         let stretch = scene.stretches.stretches.get(stretch)?;
@@ -93,9 +97,10 @@ fn waits(layers: &Layers, scene: Scene<'_>, window: usize) -> Vec<Wait> {
         let who = Who { group: group?, producer: stretch.pair.producer };
         Some(Wait { who, part, from_us: stretch.first_due_us, until_us: stretch.first_ok_us })
     };
-    let mut waits: Vec<Wait> = own.filter_map(|hit| wait(hit.stretch)).collect();
+    let (known, unknown): (Vec<_>, Vec<_>) = own.map(|hit| wait(hit.stretch)).partition(Option::is_some);
+    let mut waits: Vec<Wait> = known.into_iter().flatten().collect();
     waits.sort_by_key(|wait| (wait.until_us.is_none(), wait.until_us.unwrap_or(scene.end_us) - wait.from_us));
-    waits
+    (waits, unknown.len() as u64)
 }
 
 impl<'a> Step<'a> {
@@ -105,6 +110,12 @@ impl<'a> Step<'a> {
         let within = |change: &&Change| change.part == part && (self.began_us..=until_us).contains(&change.made.earliest_us());
         let last = |least: u8| layers.log.changes().iter().rfind(|change| within(change) && weight(change) == least);
         last(3).or_else(|| last(1)).or_else(|| last(2))
+    }
+
+    /// Whether the controller's log was seen to say nothing of what a record waited for.
+    pub(crate) fn is_unseen(&self, layers: &Layers, wait: &Wait) -> bool {
+        let is_known = layers.log.state_at(wait.part, wait.from_us).is_some();
+        !is_known && self.releasing(layers, wait.part, wait.until_us.unwrap_or(self.end_us)).is_none()
     }
 
     /// What the controller noticed before a record, as far as it is about the step's own nodes or about controllers, if any is. What it noticed

@@ -5,9 +5,9 @@ use crate::analyze::Analysis;
 use crate::analyze::findings::Findings;
 use crate::record::fact::Fact;
 use crate::record::layer::{BrokerShows, Layer};
-use crate::record::sample::Sample;
 use crate::record::sample::layers::{Part, answered, fenced, registered, stopping, unfenced};
 use crate::record::sample::scenes::{BEFORE, MOVED, STEADY, cluster, followed_by, killed, noticed_kill};
+use crate::record::sample::{Pair, Sample};
 
 fn findings(stream: &Sample) -> Findings {
     let mut analysis = Analysis::new();
@@ -119,6 +119,12 @@ fn a_start_that_moves_no_leader_while_nobody_waits_is_held_up_by_nothing() {
     let waterfall = finding.waterfall.unwrap();
     let noticed: Vec<_> = waterfall.stages.iter().filter(|stage| stage.layer == Layer::Detected).map(|stage| stage.what.as_str()).collect();
     assert_eq!(noticed, ["registered, broker epoch 311", "caught up to its registration", "unfenced", "ISR 1 2 3"]);
+}
+
+#[test]
+fn a_wait_for_what_nobody_looked_at_is_not_told_as_nothing() {
+    let finding = finding(&cluster().step(1, "kill", "2", 10_000).gap(Pair("steady", 0, 7), 10_020, Some(19_000)).end(40_000), 1);
+    assert_eq!((finding.held, finding.waits, finding.unexplained), (None, 1, 1));
 }
 
 #[test]

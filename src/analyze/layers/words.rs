@@ -136,6 +136,9 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         }
         (_, Why::Ahead) => format!("in which batches of `{group}` waited for those before them, which broker {node} did not answer"),
         (_, Why::Unanswered) => format!("in which node {node} did not answer a Metadata request of `{group}`"),
+        (_, Why::Unseen) => {
+            format!("in which `{group}` got nothing acknowledged by leader {node}; whether requests reached it, nobody saw")
+        }
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
         (_, Why::Refused(code)) => format!("in which leader {node} refused (error {code})"),
         (Layer::Fetched, Why::OldLeader) => format!("until broker {node}, to which `{group}` still sent, had fetched the record"),
@@ -182,6 +185,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
             format!("{part}: batches of `{group}` wait for those before them, which broker {node} does not answer since {since} s")
         }
         (_, Why::Unanswered) => format!("{part}: node {node} does not answer Metadata requests of `{group}` since {since} s"),
+        (_, Why::Unseen) => {
+            format!("{part}: `{group}` gets nothing acknowledged by leader {node} since {since} s; whether requests reach it, nobody saw")
+        }
         (_, Why::Silent(why)) => format!("{part}: leader {node} does not answer anybody since {since} s ({why})"),
         (_, Why::Refused(code)) => format!("{part}: leader {node} refuses since {since} s (error {code})"),
         (Layer::Detected, _) => format!("{part}: the controller has made no record since {since} s{still}"),
@@ -194,7 +200,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
             format!("{part}: producers of `{group}` have not asked since {since} s{still}")
         }
         (Layer::Route, _) => {
-            let cause = segment.node.and_then(|node| layers.clients.connections_end_by(path.wait.who.group, node, segment.from_us));
+            let cause = segment
+                .node
+                .and_then(|node| layers.clients.connections_end_by(path.wait.who.group, node, segment.from_us, segment.until_us));
             let cause = cause.and_then(|cause| layers.index.words.get(cause));
             let cause = cause.map_or_else(String::new, |cause| format!(" (their connections end by {cause})"));
             format!("{part}: producers of `{group}` know {now}, but nothing reaches it since {since} s{cause}")
@@ -211,7 +219,7 @@ pub(crate) fn late(layers: &Layers, step: &Step<'_>, late: &Late<'_>) -> String 
     let part = late.part().map_or_else(|| "the change".to_owned(), |part| layers.index.part_name(part));
     let shown = late.node.zip(late.part()).and_then(|(node, part)| layers.caches.at(node, part, late.since_us));
     let still = shown.map_or_else(String::new, |shown| format!("; of {part} it still says {}", answer(shown.leader, shown.epoch)));
-    let silent = late.node.and_then(|node| layers.caches.silent(node)).map(|(_, why)| why);
+    let silent = late.node.and_then(|node| layers.caches.silent(node, late.until_us.unwrap_or(step.end_us))).map(|(_, why)| why);
     match (late.layer, late.until_us) {
         (Layer::Committed, None) if late.is_without_controller && offset.is_empty() => {
             format!("no active controller since {since} s: nothing is noticed or committed")

@@ -214,6 +214,19 @@ impl Sample {
         self.at(at_ms, fact)
     }
 
+    /// A connection that ended by its request timeout, with a request under way.
+    pub(crate) fn cut_off(self, pair: Pair, node: i32, at_ms: i64) -> Self {
+        let fact = Fact::Disconnected {
+            group: pair.0.to_owned(),
+            producer: ProducerIndex(pair.1),
+            node: BrokerId(node),
+            cause: "request_timeout".to_owned(),
+            in_flight: 1,
+            metadata_in_flight: false,
+        };
+        self.at(at_ms, fact)
+    }
+
     /// A batch that a node answered with an error.
     pub(crate) fn refused(self, pair: Pair, node: i32, code: i16, at_ms: i64) -> Self {
         let fact = Fact::BatchError {

@@ -46,7 +46,10 @@ fn step(page: &Page, findings: &Findings, layers: &LayerFinding) -> Vec<String> 
     let indent = |at: usize| if at == 0 { "  " } else { "    " };
     let mut lines: Vec<String> = title.iter().enumerate().map(|(at, line)| format!("{}{}", indent(at), style.heading(line))).collect();
     let held = layers.held.as_ref().map_or_else(
-        || "held up by nothing".to_owned(),
+        || match layers.unexplained {
+            0 => "held up by nothing".to_owned(),
+            unexplained => format!("not known: nobody looked at what {} of {} waits were for", grouped(unexplained), grouped(layers.waits)),
+        },
         |held| {
             let stuck = if held.is_stuck { "stuck" } else { "held up" };
             format!("{stuck} in {}: {}", words(held.layer), held.in_words)
@@ -78,7 +81,7 @@ fn title(layers: &LayerFinding, of_step: Option<&StepFinding>) -> String {
     let what = of_step.map_or_else(String::new, |step| format!(", {} {}", step.action, step.target));
     let at = moment_ms(layers.began_ms);
     let Some(waterfall) = &layers.waterfall else {
-        return format!("step {}{what} at {at}: the controller's log did not change", layers.step);
+        return format!("step {}{what} at {at}: no record of it was seen in the controller's log", layers.step);
     };
     let subject = waterfall.partition.as_ref().map_or_else(String::new, |partition| format!("{partition}, "));
     let others = if layers.partitions > 1 { format!(" (served last of {} partitions)", grouped(layers.partitions)) } else { String::new() };
@@ -233,11 +236,11 @@ pub(super) fn probes(page: &mut Page, findings: &Findings) {
 fn cpu(probes: &ProbeFinding) -> String {
     let percent = |percent: Option<f64>| percent.map_or_else(|| "unknown CPU".to_owned(), |percent| format!("{percent:.1} % of one core"));
     let fast = if probes.fast_seconds > 0 {
-        format!(", {} in the {} s within them", percent(probes.fast_cpu_percent), grouped(probes.fast_seconds))
+        format!(", {} in the {} s of close looks", percent(probes.fast_cpu_percent), grouped(probes.fast_seconds))
     } else {
         String::new()
     };
-    format!("{} outside fault windows{fast}", percent(probes.quiet_cpu_percent))
+    format!("{} while nothing changed{fast}", percent(probes.quiet_cpu_percent))
 }
 
 fn requests(probes: &ProbeFinding) -> String {

@@ -17,8 +17,8 @@ pub(super) fn requesters(page: &mut Page, findings: &Findings) {
         "most in 1 s",
         "answered",
         "failed",
-        "sent",
-        "received",
+        "bytes out",
+        "bytes in",
         "per answer",
         "<went wrong",
     ]);

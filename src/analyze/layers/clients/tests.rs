@@ -111,7 +111,8 @@ fn requests_and_ends_of_connections_are_found_by_time() {
     let asked = |from: i64, until: i64| seen.clients.asked(who, from * 1000, until * 1000).map(|asked| asked.node.0).collect::<Vec<_>>();
     assert_eq!((asked(10_000, 10_400), asked(10_010, 11_000)), (vec![1], vec![2]));
     assert_eq!(seen.clients.answered_by(BrokerId(2), 10_400_000, 10_600_000).count(), 1);
-    let cause =
-        |node: i32| seen.clients.connections_end_by(who.group, BrokerId(node), 10_000_000).and_then(|cause| seen.index.words.get(cause));
+    let cause = |node: i32| {
+        seen.clients.connections_end_by(who.group, BrokerId(node), 10_000_000, i64::MAX).and_then(|cause| seen.index.words.get(cause))
+    };
     assert_eq!((cause(3).map(String::as_str), cause(1)), (Some("setup_timeout"), None));
 }

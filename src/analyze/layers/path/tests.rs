@@ -23,7 +23,9 @@ fn sighting(stream: Sample, which: u8, node: i32, at_ms: i64) -> Sample {
         10 => stream.delivered(STEADY, 3, at_ms - 40, at_ms),
         11 => stream.record(502, fenced(2), at_ms),
         12 => stream.refused(STEADY, 3, if node == 1 { 45 } else { 6 }, at_ms),
-        13 => stream.record(503, MOVED.changed(), at_ms),
+        13 => stream.refused(STEADY, 2, 6, at_ms),
+        14 => stream.cut_off(STEADY, node, at_ms),
+        15 => stream.record(503, MOVED.changed(), at_ms),
         _ => stream.step(2, "start", "2", at_ms),
     }
 }
@@ -34,13 +36,13 @@ proptest! {
 
     #[test]
     fn stretches_cover_the_wait(
-        mut sightings in prop::collection::vec((0_u8..15, 1_i32..4, 10_000_i64..30_000), 0..25),
+        mut sightings in prop::collection::vec((0_u8..17, 1_i32..4, 10_000_i64..30_000), 0..25),
         from_ms in 10_000_i64..12_000,
         length_ms in prop::option::of(600_i64..20_000),
     ) {
         sightings.sort_by_key(|(_, _, at_ms)| *at_ms);
         let mut starts = 0;
-        sightings.retain(|(which, ..)| *which < 14 || { starts += 1; starts == 1 });
+        sightings.retain(|(which, ..)| *which < 16 || { starts += 1; starts == 1 });
         let stream = cluster().step(1, "kill", "2", 10_000);
         let stream = sightings.into_iter().fold(stream, |stream, (which, node, at_ms)| sighting(stream, which, node, at_ms));
         let stream = stream.gap(STEADY, from_ms, length_ms.map(|length| from_ms + length)).end(40_000);

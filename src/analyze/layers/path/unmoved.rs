@@ -9,6 +9,9 @@ use crate::analyze::layers::order::Placed;
 use crate::ids::BrokerId;
 use crate::record::layer::Layer;
 
+/// A producer that is refused sends again within a second (`retry.backoff.max.ms`); whoever was refused longer ago waits for something else.
+const REFUSED_LATELY_US: i64 = 3_000_000;
+
 impl<'a> Walk<'_, 'a> {
     /// The log did not change: a node was down and the controller did not notice, or the leader that it names did not serve this client. `None`:
     /// nothing is known of the partition.
@@ -24,49 +27,62 @@ impl<'a> Walk<'_, 'a> {
             self.advance(Layer::Detected, None, Why::NoLeader, self.end_us);
             return Some(());
         };
-        if let Some((_, why)) = self.layers.caches.silent(leader) {
+        if let Some((_, why)) = self.layers.caches.silent(leader, self.end_us) {
             self.advance(Layer::Servable, Some(leader), Why::Silent(why), self.end_us);
-        } else if self.layers.caches.serves_last(self.wait.part, leader, state.epoch) == Some(false) {
+        } else if self.layers.caches.served_by(self.wait.part, leader, state.epoch, self.end_us) == Some(false) {
             self.advance(Layer::Servable, Some(leader), Why::Layer, self.end_us);
         }
         self.last_stretch(Some(leader), self.wait.from_us);
         Some(())
     }
 
-    /// An idempotent producer's batches at a new leader wait for those that the old one has not answered: until that learns that it leads no more,
-    /// or the connection ends.
-    pub(super) fn until_old_answers(&mut self, change: &'a Change, since_us: i64, placed: &[Placed], at: At) {
+    /// An idempotent producer's batches for a new leader wait for those that the old one has not answered: until it does, since it learns that it
+    /// leads no more, or until the connection ends. That it had some is known from its late answer, from the end of a connection with requests
+    /// under way, or from a new leader that misses what goes first.
+    pub(super) fn until_old_answers(&mut self, change: &'a Change, placed: &[Placed], at: At) {
         let Some((old, leader)) = change.before.and_then(|before| before.leader).zip(change.after.leader) else { return };
-        let Some(client) = self.layers.clients.client_of(self.wait.who) else { return };
-        if old == leader || !self.layers.clients.is_out_of_order(self.wait.part, self.wait.who, leader, since_us) {
+        let (clients, part, who) = (&self.layers.clients, self.wait.part, self.wait.who);
+        let Some(client) = clients.client_of(who).filter(|_| old != leader) else { return };
+        let ended = clients.connection_ended(client, old, self.wait.from_us).filter(|ended| ended.time_us <= self.end_us);
+        if ended.is_some_and(|ended| ended.time_us <= self.at_us) {
             return;
         }
-        let ended_us = self.layers.clients.connection_ended(client, old, self.wait.from_us).unwrap_or(self.end_us);
-        if ended_us <= self.at_us {
+        let answered_us = clients.first_refusal(part, who, old, self.at_us).filter(|time_us| *time_us <= self.end_us);
+        let is_cut_off = ended.is_some_and(|ended| ended.has_in_flight);
+        if answered_us.is_none() && !is_cut_off && !clients.is_out_of_order(part, who, leader, self.at_us) {
             return;
         }
+        let until_us = answered_us.into_iter().chain(ended.map(|ended| ended.time_us)).min().unwrap_or(self.end_us);
         if self.matters(old, change) {
-            self.until_known(old, Why::Ahead, placed[at.old_fetched], placed[at.old_cache], change, ended_us);
+            self.until_known(old, Why::Ahead, placed[at.old_fetched], placed[at.old_cache], change, until_us);
         } else {
-            self.advance(Layer::Delivery, Some(old), Why::Ahead, ended_us);
+            self.advance(Layer::Delivery, Some(old), Why::Ahead, until_us);
         }
     }
 
     /// From the time at which all that should be known was known to the ack. If that is long: do requests not reach the leader, or does it not
-    /// acknowledge them? It does not if it answers with errors, or if its log fills and its high watermark stands. Where its log was watched and
-    /// neither was seen, or where connections to it end, nothing reaches it.
+    /// acknowledge them? It does not if it still answers with errors at the end, or if its log fills and its high watermark stands. Where its log
+    /// was watched and neither was seen, or where connections to it end, nothing reaches it.
     pub(super) fn last_stretch(&mut self, leader: Option<BrokerId>, since_us: i64) {
         let is_short = self.wait.until_us.is_some() && self.end_us - self.at_us <= ORDINARY_US;
-        let is_out_of_reach = |leader: BrokerId| {
-            let (part, group) = (self.wait.part, self.wait.who.group);
-            match self.layers.ends.flow(part, leader, since_us) {
-                _ if self.layers.clients.is_refused(part, group, leader, since_us) => false,
-                Flow::Nothing | Flow::Through => true,
-                Flow::Filling => false,
-                Flow::Unknown => self.layers.clients.connections_end_by(group, leader, since_us).is_some(),
-            }
+        let (layer, why) = match leader {
+            Some(leader) if !is_short => self.out_of_reach_or_silent(leader, since_us),
+            _ => (Layer::Delivery, Why::Layer),
         };
-        let is_out_of_reach = !is_short && leader.is_some_and(is_out_of_reach);
-        self.advance(if is_out_of_reach { Layer::Route } else { Layer::Delivery }, leader, Why::Layer, self.end_us);
+        self.advance(layer, leader, why, self.end_us);
+    }
+
+    fn out_of_reach_or_silent(&self, leader: BrokerId, since_us: i64) -> (Layer, Why<'a>) {
+        let (part, who, end_us) = (self.wait.part, self.wait.who, self.end_us);
+        let clients = &self.layers.clients;
+        if let Some(code) = clients.last_refusal(part, who, leader, since_us.max(end_us - REFUSED_LATELY_US), end_us) {
+            return (Layer::Delivery, Why::Refused(code));
+        }
+        match self.layers.ends.flow(part, leader, since_us, end_us) {
+            Flow::Nothing | Flow::Through => (Layer::Route, Why::Layer),
+            Flow::Filling => (Layer::Delivery, Why::Layer),
+            Flow::Unknown if clients.connections_end_by(who.group, leader, since_us, end_us).is_some() => (Layer::Route, Why::Layer),
+            Flow::Unknown => (Layer::Delivery, Why::Unseen),
+        }
     }
 }

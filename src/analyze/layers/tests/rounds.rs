@@ -135,11 +135,15 @@ fn log_of_new_leader(stream: Sample, second: i64, end: i64, high_watermark: i64)
 
 /// `orders/0` is moved to 3, everybody knows, and records of `steady` wait from then on.
 fn moved_and_known() -> Sample {
+    moved_and_known_until(None)
+}
+
+fn moved_and_known_until(ok_ms: Option<i64>) -> Sample {
     let stream = cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
     followed_by(stream, &[1, 2, 3], 10_030)
         .asked(STEADY, answered(1, "produce_error", 4), 10_200)
         .learned(STEADY, MOVED, 1, 4, 10_200)
-        .gap(STEADY, 10_050, None)
+        .gap(STEADY, 10_050, ok_ms)
 }
 
 /// Round: the clients' link to the new leader is a black hole: with an open connection, requests go there and nothing comes back.
@@ -250,15 +254,36 @@ fn what_is_ordinary_follows_the_baseline() {
 /// What is sent to a new leader waits for what the old one holds: one that is cut off and believes to lead, or one that is frozen.
 #[test]
 fn batches_behind_those_of_an_old_leader_wait_for_it() {
-    let behind = |stream: Sample| {
-        let stream = stream.learned(STEADY, MOVED, 1, 4, 19_040).routed(STEADY, 3, 19_045).refused(STEADY, 3, 45, 19_050);
-        stream.gap(STEADY, 10_020, Some(39_000)).end(60_000)
-    };
-    let cut_off = followed_by(cluster().step(1, "link", "2 -> 4", 10_000).record(503, MOVED.changed(), 19_001), &[1, 3], 19_012);
-    let cut_off = behind(cut_off).fetched(2, 503, 38_900).shows_partition(2, MOVED, 38_950);
+    let moved = |step: &str| followed_by(cluster().step(1, step, "2", 10_000).record(503, MOVED.changed(), 19_001), &[1, 3], 19_012);
+    let told = |stream: Sample| stream.learned(STEADY, MOVED, 1, 4, 19_040).routed(STEADY, 3, 19_045).refused(STEADY, 3, 45, 19_050);
+    let ended = |stream: Sample| stream.gap(STEADY, 10_020, Some(39_000)).end(60_000);
+    let knows_late = |stream: Sample| stream.fetched(2, 503, 38_900).shows_partition(2, MOVED, 38_950);
     let words = "orders/0: 19.9 of 29.0 s until broker 2, which had not answered batches of `steady` that go first, had fetched the record";
-    assert_eq!(answer(&held(&cut_off, 1)), (Layer::Fetched, Some(2), None, false, words));
-    let frozen = followed_by(cluster().step(1, "pause", "2", 10_000).record(503, MOVED.changed(), 19_001), &[1, 3], 19_012);
+    let of_broker = (Layer::Fetched, Some(2), None, false, words);
+    assert_eq!(answer(&held(&ended(knows_late(told(moved("link")))), 1)), of_broker);
+    // It answers them as soon as it knows; nothing was sent to the new leader until then.
+    let silent = knows_late(moved("link").learned(STEADY, MOVED, 1, 4, 19_040)).refused(STEADY, 2, 6, 38_951).routed(STEADY, 3, 38_960);
+    assert_eq!(answer(&held(&ended(silent), 1)), of_broker);
     let words = "orders/0: 20.0 of 29.0 s in which batches of `steady` waited for those before them, which broker 2 did not answer";
-    assert_eq!(answer(&held(&behind(frozen), 1)), (Layer::Delivery, Some(2), Some("steady"), false, words));
+    let of_clients = (Layer::Delivery, Some(2), Some("steady"), false, words);
+    assert_eq!(answer(&held(&ended(told(moved("pause"))), 1)), of_clients);
+}
+
+/// A leader that takes records while a follower is cut off; after the wait they go through, and its connections end.
+#[test]
+fn what_comes_after_a_wait_explains_nothing_of_it() {
+    let stream = log_of_new_leader(log_of_new_leader(moved_and_known_until(Some(30_000)), 12, 70, 60), 28, 90, 60);
+    let stream = log_of_new_leader(stream.routed(STEADY, 3, 10_205), 33, 95, 95);
+    let words = "orders/0: 19.8 of 20.0 s in which leader 3 acknowledged nothing of `steady`, though requests reach it";
+    assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::Delivery, Some(3), Some("steady"), false, words));
+}
+
+#[test]
+fn where_nobody_looked_nothing_is_claimed_of_requests() {
+    let stream = moved_and_known().routed(STEADY, 3, 10_205).end(40_000);
+    let words = "orders/0: `steady` gets nothing acknowledged by leader 3 since 10.2 s; whether requests reach it, nobody saw";
+    assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
+    let stream = moved_and_known().routed(STEADY, 3, 10_205).refused(STEADY, 3, 19, 39_000).end(40_000);
+    let words = "orders/0: leader 3 refuses since 10.2 s (error 19)";
+    assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
 }
