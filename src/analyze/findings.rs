@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyze::layers::findings::{LayerFinding, ProbeFinding};
 use crate::analyze::spread::Spread;
+use crate::analyze::storm::findings::StormFinding;
 use crate::record::fact::Totals;
 
 /// The outcome of a run in one word.
@@ -58,6 +59,9 @@ pub struct Findings {
     /// Requester groups in plan order.
     #[serde(default)]
     pub requesters: Vec<RequesterFinding>,
+    /// Metadata requests and CPU by part of the run: warm-up, baseline, and each step.
+    #[serde(default)]
+    pub storm: Vec<StormFinding>,
     /// Steps in the order of firing.
     pub steps: Vec<StepFinding>,
     /// Stalls that no step explains, by group; only groups that had any.
@@ -155,6 +159,12 @@ pub struct RequesterFinding {
     pub response_bytes: u64,
     /// Bytes of an answer, on average; `None` without any.
     pub response_bytes_per_answer: Option<u64>,
+    /// Most topics in an answer; `None` without any.
+    #[serde(default)]
+    pub topics_max: Option<u32>,
+    /// Most partitions in an answer.
+    #[serde(default)]
+    pub partitions_max: Option<u32>,
     /// Requests by the node that was asked.
     pub by_node: BTreeMap<String, u64>,
     /// What went wrong, by kind or code.

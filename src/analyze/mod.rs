@@ -26,6 +26,7 @@ mod processes;
 mod requesters;
 mod requests;
 mod spread;
+pub mod storm;
 mod summary;
 mod verdict;
 mod window;
@@ -58,6 +59,7 @@ pub struct Analysis {
     loads: load::Loads,
     requests: requests::Requests,
     requesters: requesters::Requesters,
+    storm: storm::Storm,
     growth: growth::Growth,
     first_acks: first_ack::FirstAcks,
     generator: generator::Generator,
@@ -85,6 +87,7 @@ impl Analysis {
         self.loads.fold(stamped);
         self.requests.fold(stamped);
         self.requesters.fold(stamped);
+        self.storm.fold(stamped);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
         self.generator.fold(stamped);
@@ -146,6 +149,7 @@ impl Analysis {
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
             requesters: self.requesters.findings(),
+            storm: self.storm.findings(),
             growth: self.growth.findings(&self.steps, &names),
             layers: self.layers.findings(layers::Scene {
                 steps: &self.steps,
@@ -171,7 +175,8 @@ impl Analysis {
     fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>) {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
-        reasons.trust(findings, self.loads.unreadable + self.requesters.unreadable + self.generator.unreadable, !self.steps.is_empty());
+        let unreadable = self.loads.unreadable + self.requesters.unreadable + self.storm.unreadable + self.generator.unreadable;
+        reasons.trust(findings, unreadable, !self.steps.is_empty());
         for group in &findings.groups {
             let number = self.stretches.groups.iter().find(|(_, name)| *name == group.name).map(|(number, _)| number);
             let never = number.and_then(|number| outages.never.get(&number)).map_or(0, BTreeSet::len);
@@ -280,6 +285,10 @@ impl Analysis {
         }
         if self.layers.not_kept() > 0 {
             warnings.push(format!("{} sightings of layers were too many to keep: waterfalls may lack stages", self.layers.not_kept()));
+        }
+        let more_steps = self.storm.steps_without_figures();
+        if more_steps > 0 {
+            warnings.push(format!("Metadata requests and CPU by step: the last {more_steps} steps are told together"));
         }
         if self.too_many_zero_rows(windows) {
             warnings.push("recovery.csv holds outages only: a row for every pair and step would be too many".to_owned());

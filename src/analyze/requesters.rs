@@ -66,6 +66,8 @@ impl Group {
         finding.sent_per_second_max = finding.sent_per_second_max.max(second.sent);
         finding.request_bytes += second.request_bytes;
         finding.response_bytes += second.response_bytes;
+        finding.topics_max = finding.topics_max.max(second.topics_max);
+        finding.partitions_max = finding.partitions_max.max(second.partitions_max);
         add_all(&mut finding.by_node, &second.by_node);
         add_all(&mut finding.errors, &second.errors);
         merge(&mut self.round_trips[Window::of(second.second, steady_us) as usize], second.round_trips()?)?;
@@ -109,6 +111,7 @@ mod tests {
         let [storm] = &requesters.findings()[..] else { panic!() };
         assert_eq!((storm.due, storm.sent, storm.ok, storm.failed), (1_300, 1_400, 1_380, 20));
         assert_eq!((storm.sent_per_second_max, storm.response_bytes_per_answer), (150, Some(13 * 500_000 / 1_380)));
+        assert_eq!((storm.topics_max, storm.partitions_max), (Some(10), Some(100)));
         assert_eq!(storm.errors, BTreeMap::from([("disconnected".to_owned(), 20)]));
         let counts = [storm.warmup_round_trip, storm.baseline_round_trip, storm.after_round_trip].map(|window| window.unwrap().count);
         assert_eq!(counts, [100, 1_000, 200]);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::analyze::findings::{Findings, GrowthFinding, OutageFigures, StepFinding};
 use crate::analyze::growth::accidents;
 use crate::analyze::layers::findings::Held;
+use crate::analyze::storm;
 
 /// All sentences, the most important first.
 pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
@@ -18,6 +19,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
     sentences.extend(findings.outside_steps.iter().map(outside));
     sentences.extend(findings.growth.iter().map(growth));
     sentences.extend(held(findings));
+    sentences.extend(storm::words::sentences(findings));
     sentences
 }
 

@@ -40,6 +40,12 @@ pub struct RequesterSecond {
     pub request_bytes: u64,
     /// Bytes of the answers that came.
     pub response_bytes: u64,
+    /// Most topics in an answer that came; `None` without answers.
+    #[serde(default)]
+    pub topics_max: Option<u32>,
+    /// Most partitions in an answer that came.
+    #[serde(default)]
+    pub partitions_max: Option<u32>,
     /// Requests that were sent, by the node that was asked.
     pub by_node: BTreeMap<String, u64>,
     /// What went wrong, by kind: `connect` (attempts that failed), `disconnected`, `timed_out`, `malformed`, `unanswered` (at the end of the run), other

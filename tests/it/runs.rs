@@ -13,7 +13,7 @@ fn shipped(plan: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plans").join(plan)
 }
 
-/// One of three nodes is killed and started again under acks=all.
+/// One of three nodes is killed and started again under acks=all, while others ask for Metadata too.
 const SHORT_KILL: &str = r#"
 name = "short-kill"
 about = "A short kill for tests."
@@ -35,6 +35,24 @@ topics = ["orders"]
 rate = "20/s"
 record = { size = "100 B", keys = 100 }
 config = { acks = "all" }
+
+[[requesters]]
+name = "all-topics"
+count = 3
+rate = "4/s"
+list = "all"
+
+[[requesters]]
+name = "no-topics"
+count = 3
+rate = "4/s"
+list = "none"
+
+[[requesters]]
+name = "one-topic"
+count = 3
+rate = "4/s"
+list = ["orders"]
 
 [phases]
 warmup = "2s"
@@ -96,9 +114,44 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let brokers = requests_in_logs(&results, "steady").values().sum::<u64>();
     let cut_off = results.text("facts.jsonl").lines().filter(|line| is_cut_off(line)).count() as u64;
     assert!(brokers <= ours && ours <= brokers + cut_off, "brokers {brokers}, ours {ours}, of which {cut_off} cut off");
+    assert_storm(&results, ours);
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
     assert_eq!(left_of(&results.run), [""; 0]);
+}
+
+/// Requesters are counted as the brokers count them but for what was cut off, and the parts of the run add up to the whole, `ours` for the
+/// producers.
+fn assert_storm(results: &Results, ours: u64) {
+    let parts = results.run["storm"].as_array().unwrap();
+    let of_step: Vec<_> = parts.iter().filter_map(|part| part["step"].as_u64()).collect();
+    assert_eq!(of_step.len(), 2, "the kill and the start have parts of their own: {of_step:?}");
+    let of_group = |name: &str| {
+        let clients = parts.iter().flat_map(|part| part["clients"].as_array().unwrap());
+        let of_group = clients.filter(|client| client["group"] == name).cloned();
+        of_group.collect::<Vec<serde_json::Value>>()
+    };
+    let sum = |name: &str, key: &str| of_group(name).iter().map(|client| client[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("steady", "requests"), ours);
+    let mut sizes = Vec::new();
+    for (name, topics, partitions) in [("all-topics", 1, 6), ("no-topics", 0, 0), ("one-topic", 1, 6)] {
+        let group = results.run["requesters"].as_array().unwrap().iter().find(|group| group["name"] == name).unwrap();
+        let count = |key: &str| group[key].as_u64().unwrap();
+        let brokers = requests_in_logs(results, name).values().sum::<u64>();
+        let (sent, failed) = (count("sent"), count("failed"));
+        assert_eq!((sent, count("ok")), (count("due"), sent - failed), "{group}");
+        assert!(brokers <= sent && sent <= brokers + failed, "{name}: brokers {brokers}, ours {sent}, of which {failed} cut off");
+        assert_eq!((sum(name, "requests"), sum(name, "response_bytes")), (sent, count("response_bytes")));
+        assert!(of_group(name).iter().any(|client| client["round_trip"]["p99_us"].as_u64() > Some(0)), "{name}");
+        assert_eq!((count("topics_max"), count("partitions_max")), (topics, partitions), "{name}");
+        sizes.push(count("response_bytes_per_answer"));
+    }
+    assert!(sizes[0] >= sizes[2] && sizes[2] > sizes[1], "all topics, none, one: {sizes:?}");
+    if cfg!(target_os = "linux") {
+        let nodes = parts.iter().flat_map(|part| part["brokers"].as_array().unwrap());
+        let worst = nodes.filter_map(|node| node["cpu_percent_max"].as_f64()).fold(0.0, f64::max);
+        assert!(worst > 1.0, "a broker under load uses some CPU: {worst} %");
+    }
 }
 
 /// The session of the killed node is what held the kill up, every layer was seen, and none before what it depends on.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::ids::BrokerId;
-use crate::kafka::admin::{ErrorCode, RpcError};
+use crate::kafka::admin::{AnswerCounts, RpcError};
 use crate::record::histogram::LatencyHistogram;
 use crate::record::requesters::RequesterSecond;
 
@@ -52,12 +52,15 @@ impl Figures {
     }
 
     /// It was answered.
-    pub(super) fn answered(&mut self, round_trip: Duration, response: Duration, codes: &[ErrorCode]) {
+    pub(super) fn answered(&mut self, round_trip: Duration, response: Duration, answer: &AnswerCounts) {
         self.told.in_flight -= 1;
         self.told.ok += 1;
         self.round_trip.record(micros(round_trip));
         self.response.record(micros(response));
-        for code in codes {
+        // `None` is less than any count.
+        self.told.topics_max = self.told.topics_max.max(Some(answer.topics));
+        self.told.partitions_max = self.told.partitions_max.max(Some(answer.partitions));
+        for code in &answer.codes {
             self.error(&code.0.to_string());
         }
     }
@@ -117,6 +120,7 @@ mod tests {
 
     use super::*;
     use crate::ids::HostPort;
+    use crate::kafka::admin::ErrorCode;
 
     #[test]
     fn counts_are_told_once_and_states_stay() {
@@ -126,11 +130,13 @@ mod tests {
         for _ in 0..3 {
             figures.sent(BrokerId(2));
         }
-        figures.answered(Duration::from_micros(300), Duration::from_micros(900), &[ErrorCode(3)]);
+        let answer = AnswerCounts { codes: vec![ErrorCode(3)], topics: 1, partitions: 0 };
+        figures.answered(Duration::from_micros(300), Duration::from_micros(900), &answer);
         figures.failed(&closed);
         let told = figures.take();
         assert_eq!((told.sent, told.ok, told.failed, told.in_flight, told.connected), (3, 1, 1, 1, 1));
         assert_eq!((told.round_trip_max_us, told.response_max_us), (300, 900));
+        assert_eq!((told.topics_max, told.partitions_max), (Some(1), Some(0)));
         assert_eq!(told.by_node, BTreeMap::from([("2".to_owned(), 3)]));
         assert_eq!(told.errors, BTreeMap::from([("3".to_owned(), 1), ("disconnected".to_owned(), 1)]));
         let nothing = RequesterSecond { in_flight: 1, connected: 1, ..RequesterSecond::default() };

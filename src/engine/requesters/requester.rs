@@ -97,8 +97,8 @@ impl Requester {
         // Until it has caught up, what is late is so because of answers.
         self.is_behind = true;
         match answer {
-            Ok(codes) => {
-                figures.answered(now.since(sent_at), now.since(due), &codes);
+            Ok(answer) => {
+                figures.answered(now.since(sent_at), now.since(due), &answer);
                 self.backoff = BACKOFF;
                 self.connection = Some(connection);
             }

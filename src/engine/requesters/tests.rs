@@ -57,6 +57,8 @@ impl Bench {
             sum.failed += second.failed;
             sum.response_bytes += second.response_bytes;
             sum.request_bytes += second.request_bytes;
+            sum.topics_max = sum.topics_max.max(second.topics_max);
+            sum.partitions_max = sum.partitions_max.max(second.partitions_max);
             (sum.in_flight, sum.connected) = (second.in_flight, second.connected);
             second.by_node.iter().for_each(|(node, count)| *sum.by_node.entry(node.clone()).or_default() += count);
             second.errors.iter().for_each(|(kind, count)| *sum.errors.entry(kind.clone()).or_default() += count);
@@ -89,6 +91,7 @@ async fn every_request_that_is_due_is_sent_answered_and_counted_by_node() {
     assert_eq!(storm.errors, BTreeMap::new());
     let late = &told["late"];
     assert_eq!((late.due, late.ok), (10, 10));
+    assert_eq!((storm.topics_max, storm.partitions_max, late.topics_max), (Some(1), Some(20), Some(0)));
     assert!(storm.response_bytes / storm.ok > late.response_bytes / late.ok, "all topics against none");
     let asked = bench.state.lock().unwrap().asked.iter().map(|(client, ..)| client.clone()).collect::<Vec<_>>();
     assert!(asked.contains(&"storm-3".to_owned()) && asked.contains(&"late-0".to_owned()));

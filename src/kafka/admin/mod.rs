@@ -34,7 +34,7 @@ pub use configs::{ConfigChange, ConfigResource, ConfigValue};
 pub use error::{AdminError, PartitionFailure, TopicFailure};
 pub use offsets::{End, InEpoch};
 pub use partitions::{Election, Replicas};
-pub use requester::{MetadataQuestion, MetadataRequester};
+pub use requester::{AnswerCounts, MetadataQuestion, MetadataRequester};
 pub use topics::{NewTopic, Placement};
 pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, PartitionView, QuorumView, ReplicaView, TopicView};
 

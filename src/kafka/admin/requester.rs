@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
-use kafka_protocol::messages::{MetadataRequest, TopicName as WireTopicName};
+use kafka_protocol::messages::{MetadataRequest, MetadataResponse, TopicName as WireTopicName};
 use kafka_protocol::protocol::StrBytes;
 
 use crate::clock::Clock;
@@ -30,6 +30,17 @@ impl MetadataQuestion {
     }
 }
 
+/// What an answer had in it, in counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerCounts {
+    /// Error codes of the whole and of topics, each once.
+    pub codes: Vec<ErrorCode>,
+    /// Topics, with or without an error.
+    pub topics: u32,
+    /// Partitions of all of them.
+    pub partitions: u32,
+}
+
 /// A connection to one broker.
 #[derive(Debug)]
 pub struct MetadataRequester {
@@ -50,16 +61,22 @@ impl MetadataRequester {
         Ok(Self { rpc, traffic })
     }
 
-    /// Asks once: the error codes in the answer, of the whole and of topics, each once. What it has cost is told in any case; after an error
-    /// the connection is spent.
-    pub async fn ask(&mut self, question: &MetadataQuestion, within: Duration) -> (Result<Vec<ErrorCode>, RpcError>, TrafficCounts) {
+    /// Asks once. What it has cost is told in any case; after an error the connection is spent.
+    pub async fn ask(&mut self, question: &MetadataQuestion, within: Duration) -> (Result<AnswerCounts, RpcError>, TrafficCounts) {
         let answer = self.rpc.call(&question.0, within).await;
-        let codes = answer.map(|response| {
-            let of_topics = response.topics.iter().map(|topic| topic.error_code);
-            let codes: BTreeSet<i16> = std::iter::once(response.error_code).chain(of_topics).collect();
-            codes.into_iter().filter_map(ErrorCode::from_wire).collect()
-        });
-        (codes, self.traffic.take())
+        (answer.map(|response| counted(&response)), self.traffic.take())
+    }
+}
+
+fn counted(response: &MetadataResponse) -> AnswerCounts {
+    let of_topics = response.topics.iter().map(|topic| topic.error_code);
+    let codes: BTreeSet<i16> = std::iter::once(response.error_code).chain(of_topics).collect();
+    let partitions = response.topics.iter().map(|topic| topic.partitions.len()).sum();
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    AnswerCounts {
+        codes: codes.into_iter().filter_map(ErrorCode::from_wire).collect(),
+        topics: count(response.topics.len()),
+        partitions: count(partitions),
     }
 }
 
@@ -81,13 +98,16 @@ mod tests {
         let mut bytes = Vec::new();
         for topics in [None, Some(vec![]), Some(vec!["orders".into()]), Some(vec!["nothing".into()])] {
             let (answer, carried) = requester.ask(&MetadataQuestion::new(topics.as_deref()), WITHIN).await;
-            let codes: Vec<i16> = answer.unwrap().iter().map(|code| code.0).collect();
             assert_eq!(carried.requests.values().sum::<u64>(), 1);
-            bytes.push((carried.response_bytes, codes));
+            bytes.push((carried.response_bytes, answer.unwrap()));
         }
-        let [all, none, one, unknown] = <[(u64, Vec<i16>); 4]>::try_from(bytes).unwrap();
+        let [all, none, one, unknown] = <[(u64, AnswerCounts); 4]>::try_from(bytes).unwrap();
         assert!(all.0 > one.0 && one.0 > none.0, "{all:?} {one:?} {none:?}");
-        assert_eq!((all.1, none.1, one.1, unknown.1), (vec![], vec![], vec![], vec![3]));
+        let counts = |answer: &AnswerCounts| (answer.topics, answer.partitions, answer.codes.iter().map(|code| code.0).collect());
+        assert_eq!(
+            [&all.1, &none.1, &one.1, &unknown.1].map(counts),
+            [(2, 200, vec![]), (0, 0, vec![]), (1, 100, vec![]), (1, 0, vec![3])]
+        );
     }
 
     #[tokio::test]

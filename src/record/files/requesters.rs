@@ -10,7 +10,8 @@ use crate::record::fact::RequesterSecond;
 use crate::record::histogram::{HistogramError, LatencyHistogram};
 
 pub(super) const COLUMNS: &str = "second,worker,group,due,sent,ok,failed,in_flight,connected,request_bytes,response_bytes,\
-round_trip_p50_us,round_trip_p99_us,round_trip_max_us,response_p50_us,response_p99_us,response_max_us,by_node,errors";
+round_trip_p50_us,round_trip_p99_us,round_trip_max_us,response_p50_us,response_p99_us,response_max_us,by_node,errors,topics_max,\
+partitions_max";
 
 #[derive(Debug)]
 pub(super) struct RequestersFile {
@@ -44,7 +45,7 @@ impl RequestersFile {
         row.extend(counts.map(|count| count.to_string()));
         row.extend(times(second.round_trips().map_err(unreadable)?.as_ref()));
         row.extend(times(second.responses().map_err(unreadable)?.as_ref()));
-        row.extend([listed(&second.by_node), listed(&second.errors)]);
+        row.extend([listed(&second.by_node), listed(&second.errors), cell(second.topics_max), cell(second.partitions_max)]);
         table.row(row)?;
         self.table = Some(table);
         Ok(())
@@ -82,6 +83,7 @@ mod tests {
         let sample = Sample::new(&[]).requesters("storm", 0, 2, |second| {
             if second.second == 1 {
                 (second.ok, second.failed, second.round_trip, second.response) = (0, 100, None, None);
+                (second.topics_max, second.partitions_max) = (None, None);
                 second.errors = BTreeMap::from([("disconnected".to_owned(), 99), ("timed_out".to_owned(), 1)]);
             }
         });
@@ -97,8 +99,8 @@ mod tests {
             rows,
             [
                 COLUMNS,
-                "0,0,storm,100,100,100,0,0,20,3000,500000,4001,4001,9000,4001,4001,9000,1=50 2=50,",
-                "1,0,storm,100,100,0,100,0,20,3000,500000,,,,,,,1=50 2=50,disconnected=99 timed_out=1",
+                "0,0,storm,100,100,100,0,0,20,3000,500000,4001,4001,9000,4001,4001,9000,1=50 2=50,,10,100",
+                "1,0,storm,100,100,0,100,0,20,3000,500000,,,,,,,1=50 2=50,disconnected=99 timed_out=1,,",
             ]
         );
     }

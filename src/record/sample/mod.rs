@@ -167,6 +167,21 @@ impl Sample {
         self.at((second + 1) * 1000, Fact::Second(Box::new(figures)))
     }
 
+    /// A second of load in which the group sent so many Metadata requests, each of 40 bytes and answered with 400 within 5 ms.
+    pub(crate) fn asking(self, group: &str, second: i64, requests: u32) -> Self {
+        let mut round_trip = LatencyHistogram::new();
+        round_trip.record_n(5_000, requests);
+        self.second(group, second, |figures| {
+            let count = u64::from(requests);
+            figures.metadata_requests = Some(BTreeMap::from([("disconnect".to_owned(), count)]));
+            (figures.metadata_request_bytes, figures.metadata_response_bytes) = (Some(40 * count), Some(400 * count));
+            if count > 0 {
+                figures.histograms.insert("metadata_round_trip".to_owned(), round_trip.encode().unwrap());
+                figures.histogram_max_us.insert("metadata_round_trip".to_owned(), 5_000);
+            }
+        })
+    }
+
     /// A group of 20 requesters that ask for all topics: seconds `from..until`, each with 100 requests due and answered, and what `change` does to
     /// them.
     pub(crate) fn requesters(mut self, group: &str, from: i64, until: i64, change: impl Fn(&mut RequesterSecond)) -> Self {
@@ -189,6 +204,8 @@ impl Sample {
                 connected: 20,
                 request_bytes: 3_000,
                 response_bytes: 500_000,
+                topics_max: Some(10),
+                partitions_max: Some(100),
                 by_node: BTreeMap::from([("1".to_owned(), 50), ("2".to_owned(), 50)]),
                 ..RequesterSecond::default()
             };

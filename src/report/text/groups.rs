@@ -85,9 +85,9 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
 }
 
 /// What a group's client cannot tell.
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
-fn or_unknown(text: Option<String>) -> String {
+pub(super) fn or_unknown(text: Option<String>) -> String {
     text.unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
@@ -98,7 +98,7 @@ pub(super) fn listed<'a>(counts: impl IntoIterator<Item = (&'a String, &'a u64)>
     counts.iter().map(|(name, number)| format!("{name} {}", grouped(**number))).collect::<Vec<_>>().join(", ")
 }
 
-fn three(spread: Option<Spread>) -> String {
+pub(super) fn three(spread: Option<Spread>) -> String {
     or_dash(spread.map(|s| if s.min == s.max { s.max.to_string() } else { format!("{} / {} / {}", s.min, s.median, s.max) }))
 }
 

@@ -9,6 +9,7 @@ mod head;
 mod layers;
 mod requesters;
 mod steps;
+mod storm;
 pub(crate) mod style;
 pub(crate) mod table;
 
@@ -32,6 +33,7 @@ pub fn render(run: Option<&RunStarted>, findings: &Findings, folder: Option<&Pat
     groups::latency(&mut page, findings);
     groups::requests(&mut page, findings);
     requesters::requesters(&mut page, findings);
+    storm::storm(&mut page, findings);
     groups::growth(&mut page, findings);
     groups::first_ack(&mut page, findings);
     groups::generator(&mut page, findings);

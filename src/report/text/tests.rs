@@ -5,7 +5,9 @@ use std::path::Path;
 use super::*;
 use crate::analyze::Analysis;
 use crate::ids::{BrokerId, ProducerIndex, TopicName, UpdateVersion};
+use crate::record::broker::Usage;
 use crate::record::fact::{Fact, StepOutcome, Totals};
+use crate::record::histogram::LatencyHistogram;
 use crate::record::sample::scenes::{STEADY, cluster, killed};
 use crate::record::sample::{Pair, Sample};
 
@@ -140,7 +142,7 @@ fn a_run_in_which_nothing_is_held_up_says_so() {
 
 #[test]
 fn no_line_is_wider_than_a_screen_and_colours_only_add_to_the_text() {
-    for stream in [rolling(), layered()] {
+    for stream in [rolling(), layered(), storm()] {
         let mut analysis = Analysis::new();
         stream.facts.iter().for_each(|fact| analysis.fold(fact));
         let findings = analysis.finish();
@@ -157,6 +159,52 @@ fn narrow_and_bare(analysis: &Analysis, findings: &Findings) {
         bare.push_str(part.strip_prefix('[').and_then(|part| part.split_once('m')).map_or(part, |(_, text)| text));
     }
     assert_eq!(bare, plain);
+}
+
+/// A kill with which producers ask much more than before, and requesters wait longer for their answers.
+fn storm() -> Sample {
+    let slow = {
+        let mut slow = LatencyHistogram::new();
+        slow.record_n(40_000, 99);
+        slow.record(90_000);
+        slow
+    };
+    let mut stream = Sample::new(&[("steady", 40)]);
+    for second in -2..10 {
+        stream = stream.asking("steady", second, u32::from(second == 4));
+    }
+    stream = stream.request("steady", 0, "age", 4_500).step(1, "kill", "2", 10_002);
+    for producer in 0..40 {
+        stream = stream.request("steady", producer, "disconnect", 10_010).request("steady", producer, "no_leader", 10_400);
+    }
+    stream = [(10, 80), (11, 0)].into_iter().fold(stream, |stream, (second, count)| stream.asking("steady", second, count));
+    stream = stream.requesters("all", -2, 12, |second| {
+        if second.second >= 10 {
+            second.put_times(&slow, &slow).unwrap();
+        }
+    });
+    stream = stream.requesters("none", -2, 12, |second| {
+        (second.topics_max, second.partitions_max, second.response_bytes) = (Some(0), Some(0), 15_000);
+    });
+    (-2..12).fold(stream, |stream, second| {
+        let up = if second < 10 { vec![1, 2] } else { vec![1] };
+        up.into_iter().fold(stream, |stream, node| stream.broker(node, second, |seen| seen.usage = Some(busy(node, second))))
+    })
+}
+
+/// A node that uses so many tenths of a core as its number says, and all of it in the last second.
+fn busy(node: i32, second: i64) -> Usage {
+    let tenths = i64::from(node) * (second + 2) + if second == 11 { 9 } else { 0 };
+    Usage { read_at_us: (second + 1) * 1_000_000, cpu_us_total: u64::try_from(tenths * 100_000).ok(), ..Usage::default() }
+}
+
+#[test]
+fn a_storm_reads_like_this() {
+    let page = page(&storm().end(12_000));
+    let said = page.lines().take_while(|line| !line.starts_with("plans/"));
+    let part = page.lines().skip_while(|line| !line.starts_with("Requesters:")).take_while(|line| !line.starts_with("Load generator"));
+    let part: Vec<&str> = said.chain(part).collect();
+    insta::assert_snapshot!(part.join("\n"));
 }
 
 #[test]

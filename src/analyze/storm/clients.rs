@@ -1,0 +1,148 @@
+//! Metadata requests of each group in each part of the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::findings::ClientFinding;
+use super::parts::Part;
+use super::sums::Peak;
+use crate::analyze::known::Known;
+use crate::analyze::load::{merge, quantiles};
+use crate::analyze::spread::Spread;
+use crate::ids::ProducerIndex;
+use crate::record::fact::{GroupSecond, RequesterSecond, RunStarted};
+use crate::record::histogram::{HistogramError, LatencyHistogram};
+
+/// All groups, in plan order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clients {
+    groups: Vec<Group>,
+    /// Seconds that any group told.
+    seconds: BTreeMap<Part, BTreeSet<i64>>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    name: String,
+    is_requesters: bool,
+    clients: u32,
+    parts: BTreeMap<Part, Sums>,
+}
+
+/// One group in one part.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    requests: Known<(u64, Peak)>,
+    request_bytes: Known<u64>,
+    response_bytes: Known<(u64, Peak)>,
+    round_trips: Option<LatencyHistogram>,
+    /// Of producers that sent any and tell each.
+    by_client: BTreeMap<ProducerIndex, (u64, Peak)>,
+}
+
+/// What a second adds.
+#[derive(Clone, Copy, Debug)]
+struct More {
+    second: i64,
+    requests: Option<u64>,
+    request_bytes: Option<u64>,
+    response_bytes: Option<u64>,
+}
+
+impl Clients {
+    /// Learns the plan's groups.
+    pub(super) fn begin(&mut self, run: &RunStarted) {
+        let group = |name: &str, is_requesters, clients| Group { name: name.to_owned(), is_requesters, clients, parts: BTreeMap::new() };
+        self.groups.extend(run.groups.iter().map(|info| group(&info.name, false, info.producers)));
+        self.groups.extend(run.requesters.iter().map(|info| group(&info.name, true, info.requesters)));
+    }
+
+    /// Takes a second of producers in.
+    pub(super) fn producers(&mut self, part: Part, second: &GroupSecond) -> Result<(), HistogramError> {
+        let more = More {
+            second: second.second,
+            requests: second.metadata_requests.as_ref().map(|by_reason| by_reason.values().sum()),
+            request_bytes: second.metadata_request_bytes,
+            response_bytes: second.metadata_response_bytes,
+        };
+        self.add(part, (&second.group, false), more, second.histogram("metadata_round_trip")?)
+    }
+
+    /// Takes a second of requesters in.
+    pub(super) fn requesters(&mut self, part: Part, second: &RequesterSecond) -> Result<(), HistogramError> {
+        let more = More {
+            second: second.second,
+            requests: Some(second.sent),
+            request_bytes: Some(second.request_bytes),
+            response_bytes: Some(second.response_bytes),
+        };
+        self.add(part, (&second.group, true), more, second.round_trips()?)
+    }
+
+    fn add(
+        &mut self,
+        part: Part,
+        (name, is_requesters): (&str, bool),
+        more: More,
+        round_trips: Option<LatencyHistogram>,
+    ) -> Result<(), HistogramError> {
+        self.seconds.entry(part).or_default().insert(more.second);
+        let Some(group) = self.groups.iter_mut().find(|group| group.name == name && group.is_requesters == is_requesters) else {
+            return Ok(());
+        };
+        let sums = group.parts.entry(part).or_default();
+        let count = |(sum, peak): &mut (u64, Peak), count| {
+            *sum += count;
+            peak.add(more.second, count);
+        };
+        sums.requests.add(more.requests, count);
+        sums.request_bytes.add(more.request_bytes, |sum, bytes| *sum += bytes);
+        sums.response_bytes.add(more.response_bytes, count);
+        merge(&mut sums.round_trips, round_trips)
+    }
+
+    /// A producer's request, by the second in which it was sent.
+    pub(super) fn request(&mut self, part: Part, group: &str, producer: ProducerIndex, second: i64) {
+        let Some(group) = self.groups.iter_mut().find(|known| known.name == group && !known.is_requesters) else { return };
+        let (count, peak) = group.parts.entry(part).or_default().by_client.entry(producer).or_default();
+        *count += 1;
+        peak.add(second, 1);
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
+        self.seconds.keys().copied()
+    }
+
+    /// How many seconds of a part were told.
+    pub(super) fn seconds(&self, part: Part) -> u64 {
+        self.seconds.get(&part).map_or(0, |seconds| seconds.len() as u64)
+    }
+
+    /// The groups that told of this part.
+    pub(super) fn findings(&self, part: Part) -> Vec<ClientFinding> {
+        self.groups.iter().filter_map(|group| Some(group.finding(group.parts.get(&part)?))).collect()
+    }
+}
+
+impl Group {
+    fn finding(&self, sums: &Sums) -> ClientFinding {
+        let requests = sums.requests.get();
+        let response_bytes = sums.response_bytes.get();
+        // Bytes are known only of clients that tell each of their requests.
+        let tells_each = !self.is_requesters && requests.is_some() && sums.request_bytes.get().is_some();
+        let counts = sums.by_client.values().map(|(count, _)| i64::try_from(*count).unwrap_or(i64::MAX));
+        let silent = usize::try_from(self.clients).unwrap_or(usize::MAX).saturating_sub(sums.by_client.len());
+        ClientFinding {
+            group: self.name.clone(),
+            is_requesters: self.is_requesters,
+            clients: self.clients,
+            requests: requests.map(|(sum, _)| *sum),
+            requests_per_second_max: requests.map(|(_, peak)| peak.max()),
+            per_client: Spread::of(counts.chain(std::iter::repeat_n(0, silent))).filter(|_| tells_each),
+            per_client_second_max: tells_each.then(|| sums.by_client.values().map(|(_, peak)| peak.max()).max().unwrap_or(0)),
+            request_bytes: sums.request_bytes.get().copied(),
+            response_bytes: response_bytes.map(|(sum, _)| *sum),
+            response_bytes_per_second_max: response_bytes.map(|(_, peak)| peak.max()),
+            round_trip: quantiles(sums.round_trips.as_ref()),
+        }
+    }
+}
