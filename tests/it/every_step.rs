@@ -40,8 +40,8 @@ const STEPS: &[(&str, &str)] = &[
         "told by broker 1, 2, 3",
     ),
     ("wait = { for = \"1s\" }", ""),
-    ("config = { topic = \"orders\", unset = [\"retention.ms\"] }", "told by broker 1, 2, 3"),
     ("config = { broker = \"leader-of(orders/2)\", set = { \"num.io.threads\" = 6 } }", "told by broker 3"),
+    ("config = { topic = \"orders\", unset = [\"retention.ms\"] }", "told by broker 1, 2, 3"),
     ("recreate-topic = { topic = \"orders\" }", "topic id "),
     ("recreate-topic = { topic = \"orders\", config = { \"min.insync.replicas\" = 1 } }", "topic id "),
     ("disconnect = { broker = \"leader-of(orders/0)\" }", "the engine says off its network"),
@@ -53,11 +53,13 @@ const STEPS: &[(&str, &str)] = &[
     ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
     ("reassign = { topic = \"orders\", brokers = [2, 3, 5] }", "seen by broker 1, 2, 3, 5"),
     ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
+    ("wait = { for = \"2s\" }", ""),
     // Another order of the same replicas: who leads stays, who should lead does not.
     ("reassign = { topic = \"orders\", partition = 0, to = [3, 2] }", "seen by broker 1, 2, 3, 5"),
     ("elect-leaders = { topic = \"orders\" }", "seen by broker 1, 2, 3, 5"),
     // A partition without a leader: its last in-sync replica is down, and the other one lacks what came after it was lost.
     ("create-topic = { name = \"frail\", assignment = [[2, 3]] }", "seen by broker 1, 2, 3, 5"),
+    ("wait = { for = \"2s\" }", ""),
     ("kill = { broker = 3 }", "exit code 137"),
     ("wait = { for = \"5s\" }", ""),
     ("kill = { broker = 2 }", "exit code 137"),
