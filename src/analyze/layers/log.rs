@@ -181,6 +181,15 @@ impl ControllerLog {
         }
     }
 
+    /// Whether a partition exists no more: its topic was deleted, and nothing made it again.
+    pub(crate) fn is_gone(&self, part: Part) -> bool {
+        let mut removed = self.events.iter().filter_map(|event| match &event.noticed {
+            Noticed::TopicRemoved { topic_id, .. } => Some(*topic_id),
+            _ => None,
+        });
+        self.states.get(&part).is_some_and(|state| removed.any(|topic_id| topic_id == state.topic_id))
+    }
+
     /// What has changed with a broker; `None`: nothing that counts here.
     fn broker_changed(&mut self, state: &BrokerState) -> Option<Noticed> {
         let now = (state.is_fenced, state.in_controlled_shutdown);

@@ -33,6 +33,8 @@ pub(crate) enum Why<'a> {
     NoLeader,
     /// No controller was the active one.
     NoController,
+    /// The partition's topic was deleted, and what has its name now has no such partition.
+    Gone,
     /// The client does not tell what it knows.
     Untold,
     /// Nobody looked whether requests reached the node.
@@ -84,6 +86,10 @@ pub(crate) struct Path<'a> {
 pub(crate) fn walk<'a>(layers: &'a Layers, step: &Step<'a>, wait: Wait) -> Option<Path<'a>> {
     let end_us = wait.until_us.unwrap_or(step.end_us);
     let mut walk = Walk { layers, step, wait, at_us: wait.from_us, end_us, segments: Vec::new() };
+    if wait.until_us.is_none() && layers.log.is_gone(wait.part) {
+        walk.advance(Layer::Delivery, None, Why::Gone, end_us);
+        return Some(Path { wait, change: None, learned: None, segments: walk.segments, is_stuck: true });
+    }
     let change = step.releasing(layers, wait.part, end_us);
     let learned = match change {
         Some(change) if change.after.leader.is_some() => walk.follow(change),

@@ -176,6 +176,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
     let offset = path.change.map_or_else(|| "its record".to_owned(), |change| format!("offset {}", change.offset));
     match (segment.layer, segment.why) {
         (_, Why::NoController) => format!("no active controller since {since} s: nothing is noticed or committed, {part} waits"),
+        (_, Why::Gone) => {
+            format!("{part} exists no more: records of `{group}` for it wait since {since} s, until their delivery.timeout.ms is over")
+        }
         (_, Why::Untold) => {
             format!("{part}: `{group}` gets nothing acknowledged since {since} s, and does not tell whether it knows {now}")
         }

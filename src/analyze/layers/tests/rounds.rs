@@ -5,8 +5,8 @@ use crate::ids::BrokerId;
 use crate::record::broker::{Led, LogEnd};
 use crate::record::fact::{Fact, StepOutcome};
 use crate::record::histogram::LatencyHistogram;
-use crate::record::layer::{BrokerShows, Layer};
-use crate::record::sample::layers::{Asked, Part, answered, fenced, registered, unfenced};
+use crate::record::layer::{BrokerShows, ControllerChange, Layer};
+use crate::record::sample::layers::{Asked, Part, answered, fenced, registered, topic_id, unfenced};
 use crate::record::sample::scenes::{MOVED, STEADY, cluster, followed_by};
 use crate::record::sample::{Pair, Sample};
 use crate::record::second::GroupSecond;
@@ -202,6 +202,15 @@ fn a_leader_that_takes_records_and_acknowledges_none_is_stuck_in_delivery() {
     let stream = log_of_new_leader(log_of_new_leader(moved_and_known(), 12, 70, 60), 30, 90, 60);
     let words = "orders/0: requests of `steady` reach leader 3, epoch 5, but it acknowledges nothing since 10.2 s";
     assert_eq!(answer(&held(&stream.routed(STEADY, 3, 10_205).end(40_000), 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
+}
+
+/// The topic came back under its name, but without this partition.
+#[test]
+fn records_for_a_partition_that_is_gone_wait_in_the_client() {
+    let removed = ControllerChange::TopicRemoved { topic: "orders".into(), topic_id: topic_id() };
+    let stream = cluster().step(1, "recreate-topic", "orders", 10_000).record(503, removed, 10_020).gap(STEADY, 10_050, None).end(40_000);
+    let words = "orders/0 exists no more: records of `steady` for it wait since 10.1 s, until their delivery.timeout.ms is over";
+    assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, None, Some("steady"), true, words));
 }
 
 #[test]
