@@ -15,6 +15,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
         Some(first) if sentences_join(first) => first.push_str(&format!("; {lost}.")),
         _ => sentences.insert(0, format!("{}.", capital(&lost))),
     }
+    sentences.extend(deleted(findings).into_iter().map(gone));
     sentences.extend(never(findings));
     sentences.extend(findings.outside_steps.iter().map(outside));
     sentences.extend(findings.growth.iter().map(growth));
@@ -120,9 +121,29 @@ fn records(findings: &Findings) -> String {
         format!("{failed}, {} may or may not be in the log", totals.indeterminate)
     } else if totals.failed > 0 {
         failed
-    } else {
+    } else if deleted(findings).is_empty() {
         "no record was lost".to_owned()
+    } else {
+        "no record failed".to_owned()
     }
+}
+
+/// Topics that steps have deleted, and how often.
+fn deleted(findings: &Findings) -> BTreeMap<&str, u32> {
+    let mut deleted = BTreeMap::new();
+    for step in &findings.steps {
+        let is_deletion = matches!(step.action.as_str(), "delete-topic" | "recreate-topic") && step.acknowledged_ms.is_some();
+        if let Some(topic) = step.target.split_whitespace().next().filter(|_| is_deletion) {
+            *deleted.entry(topic).or_insert(0) += 1;
+        }
+    }
+    deleted
+}
+
+/// What no figure of the producers shows.
+fn gone((topic, count): (&str, u32)) -> String {
+    let times = if count == 1 { String::new() } else { format!(" {count} times") };
+    format!("Topic {topic} was deleted{times}: what was acknowledged there before is gone, and no producer is told.")
 }
 
 fn never(findings: &Findings) -> Option<String> {

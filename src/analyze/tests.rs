@@ -20,6 +20,17 @@ fn killed() -> Sample {
 }
 
 #[test]
+fn what_a_deleted_topic_held_is_told_as_gone() {
+    let summary = |stream: Sample| findings(&stream.end(20_000)).summary.join(" ");
+    assert!(summary(killed()).contains("no record was lost."));
+    let once = killed().step(2, "recreate-topic", "orders (as it was)", 14_000);
+    let told = summary(once);
+    assert!(told.contains("no record failed. Topic orders was deleted: what was acknowledged there before is gone"), "{told}");
+    let twice = killed().step(2, "recreate-topic", "orders (3 partitions)", 14_000).step(3, "delete-topic", "orders", 16_000);
+    assert!(summary(twice).contains("Topic orders was deleted 2 times:"));
+}
+
+#[test]
 fn verdicts_and_their_first_reasons() {
     let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
     let refused = |stream: Sample| stream.at(15_000, Fact::RelayRefused { connections: 2 });
