@@ -81,7 +81,7 @@ fn title(layers: &LayerFinding, of_step: Option<&StepFinding>) -> String {
     let what = of_step.map_or_else(String::new, |step| format!(", {} {}", step.action, step.target));
     let at = moment_ms(layers.began_ms);
     let Some(waterfall) = &layers.waterfall else {
-        return format!("step {}{what} at {at}: no record of it was seen in the controller's log", layers.step);
+        return format!("step {}{what} at {at}: no change of a leader or an ISR was seen in the controller's log", layers.step);
     };
     let subject = waterfall.partition.as_ref().map_or_else(String::new, |partition| format!("{partition}, "));
     let others = if layers.partitions > 1 { format!(" (served last of {} partitions)", grouped(layers.partitions)) } else { String::new() };

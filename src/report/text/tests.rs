@@ -135,7 +135,9 @@ fn a_run_in_which_nothing_is_held_up_says_so() {
     let page = page(&cluster().step(1, "elect-leaders", "orders", 10_000).end(20_000));
     assert!(page.contains("No layer held any step up beyond ordinary time."), "{page}");
     assert!(
-        page.contains("step 1, elect-leaders orders at 10.0 s: no record of it was seen in the controller's log\n    held up by nothing\n"),
+        page.contains(
+            "step 1, elect-leaders orders at 10.0 s: no change of a leader or an ISR was seen in the controller's log\n    held up by nothing\n"
+        ),
         "{page}"
     );
 }
