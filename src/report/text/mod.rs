@@ -1,7 +1,7 @@
 //! The summary at the end of a run: first what happened in a sentence, then the figures behind it.
 //!
 //! Plain text at most 120 characters wide; emphasis by colour only where the caller allows it. One file per part of the page.
-//! Tables, spans and emphasis look alike in other commands' output (`cli`), which uses [`table`], [`format`] and [`style`] too.
+//! Tables, spans and emphasis look alike in other commands' output (`cli`), which uses `table`, `format` and `style` too.
 
 pub(crate) mod format;
 mod groups;
