@@ -1,6 +1,6 @@
 //! How far each node has fetched the controller's log, by the active controller's word: when it passes records that were told. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Moment;
@@ -9,6 +9,8 @@ use crate::kafka::admin::{QuorumView, ReplicaView};
 
 /// Offsets of told records that are kept for nodes that lag behind; a node that lags further is told again once it passes these.
 const TOLD_MAX: usize = 10_000;
+/// Answers that are kept for records that are told after them: at ten milliseconds from one to the next, two thirds of a second.
+const SEEN_MAX: usize = 64;
 /// A node whose last fetch is so much older than the controller's present, or of which a controller has said nothing for so long, is not waited
 /// for: it is down, or cut off.
 const ABSENT_AFTER: Duration = Duration::from_secs(3);
@@ -25,8 +27,10 @@ pub(super) struct Fetched {
 #[derive(Debug)]
 struct Node {
     log_end_offset: i64,
-    /// When the question was sent that this is the answer to.
-    asked_at: Moment,
+    /// Up to where its passing was told: a record may be told only after the answers that hold it.
+    told_end: i64,
+    /// When the last questions were sent, and how far it was by their answers.
+    seen: VecDeque<(Moment, i64)>,
     is_absent: bool,
 }
 
@@ -56,6 +60,8 @@ impl Fetched {
         self.last_told = self.last_told.map(|last| last.min(end - 1));
         for node in self.nodes.values_mut() {
             node.log_end_offset = node.log_end_offset.min(end);
+            node.told_end = node.told_end.min(end);
+            node.seen.iter_mut().for_each(|(_, seen)| *seen = (*seen).min(end));
         }
     }
 
@@ -69,7 +75,7 @@ impl Fetched {
             }
         }
         self.nodes.retain(|id, _| quorum.replicas().any(|replica| replica.id == *id));
-        let least = self.nodes.values().map(|node| node.log_end_offset).min().unwrap_or(0);
+        let least = self.nodes.values().map(|node| node.told_end).min().unwrap_or(0);
         self.told = self.told.split_off(&least);
         passed
     }
@@ -79,20 +85,27 @@ impl Fetched {
         // is down it never will.
         let Some(log_end_offset) = replica.log_end_offset else {
             if let Some(node) = self.nodes.get_mut(&replica.id) {
-                node.is_absent |= asked_at.since(node.asked_at) >= ABSENT_AFTER;
+                node.is_absent |= node.seen.back().is_some_and(|(last, _)| asked_at.since(*last) >= ABSENT_AFTER);
             }
             return None;
         };
         let absent_after_ms = ABSENT_AFTER.as_millis().try_into().unwrap_or(i64::MAX);
         let is_absent = present_ms.zip(replica.last_fetch_ms).is_some_and(|(present, last)| present - last >= absent_after_ms);
-        let before = self.nodes.insert(replica.id, Node { log_end_offset, asked_at, is_absent });
-        let is_news = match &before {
-            Some(before) => {
-                before.log_end_offset < log_end_offset && self.told.range(before.log_end_offset..log_end_offset).next().is_some()
-            }
-            None => true,
+        let Some(node) = self.nodes.get_mut(&replica.id) else {
+            let seen = VecDeque::from([(asked_at, log_end_offset)]);
+            self.nodes.insert(replica.id, Node { log_end_offset, told_end: log_end_offset, seen, is_absent });
+            return Some(Passed { node: replica.id, is_voter, log_end_offset, not_before: None });
         };
-        is_news.then(|| Passed { node: replica.id, is_voter, log_end_offset, not_before: before.map(|before| before.asked_at) })
+        (node.log_end_offset, node.is_absent) = (log_end_offset, is_absent);
+        let not_before = self.told.range(node.told_end..log_end_offset.max(node.told_end)).next().map(|first| {
+            node.told_end = log_end_offset;
+            node.seen.iter().rfind(|(_, end)| end <= first).map(|(asked_at, _)| *asked_at)
+        });
+        if node.seen.len() >= SEEN_MAX {
+            node.seen.pop_front();
+        }
+        node.seen.push_back((asked_at, log_end_offset));
+        not_before.map(|not_before| Passed { node: replica.id, is_voter, log_end_offset, not_before })
     }
 
     /// A node that lacks a record that was told, though it goes on fetching.
@@ -158,6 +171,17 @@ mod tests {
             assert_eq!(fetched.behind().map(|(node, _)| node.0), behind, "{ms}");
         }
         assert_eq!(fetched.told.len(), 0, "nobody lacks what was told");
+    }
+
+    #[test]
+    fn a_record_that_is_told_after_the_answers_that_hold_it_is_passed_all_the_same() {
+        let mut fetched = Fetched::default();
+        fetched.answered(&quorum(&[(1, 10), (3, 10)]), at(10));
+        assert_eq!(fetched.answered(&quorum(&[(1, 13), (3, 13)]), at(20)), []);
+        fetched.told(12);
+        let passed_late = [passed(1, 13, Some(10)), passed(3, 13, Some(10))];
+        assert_eq!(fetched.answered(&quorum(&[(1, 13), (3, 13)]), at(30)), passed_late);
+        assert_eq!(fetched.answered(&quorum(&[(1, 14), (3, 14)]), at(40)), [], "once");
     }
 
     #[test]
