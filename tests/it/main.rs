@@ -26,4 +26,5 @@ mod program;
 mod runs;
 mod structure;
 mod support;
+mod tail;
 mod trace;

@@ -39,8 +39,8 @@ pub enum TailEvent<'a> {
         /// Arrival of the last answer before, in which less was committed.
         not_before: Option<Moment>,
     },
-    /// Records that were told are no part of the log any more: a new active controller does not have them. The image follows, as it is without
-    /// them.
+    /// Records that were told uncommitted are no part of the log any more: a new active controller does not have them, or its snapshot does not
+    /// say whether it has. The image follows, as it is without them.
     Truncated {
         /// First offset that is gone.
         to_offset: i64,

@@ -295,6 +295,7 @@ impl Machine {
                 if let Stage::Loading(_, snapshot) = std::mem::replace(&mut self.stage, Stage::Fetching(leader)) {
                     let at = snapshot.at();
                     let (image, skipped) = snapshot.finish();
+                    self.take_back_pending(now, observer);
                     self.ledger = Ledger::loaded(image, at, skipped);
                     self.image_due = Some(ImageReason::Snapshot);
                     self.uncommitted_since = None;
@@ -303,4 +304,19 @@ impl Machine {
             Err(error) => self.lost(now, &format!("node {} sends what is no snapshot: {error}", leader.node), observer),
         }
     }
+
+    /// A snapshot does not say which of the records that were told uncommitted are in it.
+    fn take_back_pending(&self, now: Moment, observer: &dyn TailObserver) {
+        let records = self.ledger.pending() as u64;
+        if self.image_due.is_none() && records > 0 {
+            observer.event(now, &TailEvent::Truncated { to_offset: self.ledger.committed_to(), records });
+        }
+    }
 }
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(super) mod told;

@@ -15,6 +15,8 @@ pub mod image;
 mod ledger;
 mod machine;
 pub mod record;
+#[cfg(test)]
+mod sample;
 mod snapshot;
 mod tail;
 

@@ -187,3 +187,8 @@ fn version_of<R: Request>(rpc: &Rpc, least: i16) -> Result<i16, String> {
     let version = rpc.versions().highest_common::<R>().filter(|version| *version >= least);
     version.ok_or_else(|| format!("the controller has no version of request {} from {least} on that this client speaks", R::KEY))
 }
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;

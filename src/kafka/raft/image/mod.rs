@@ -7,6 +7,8 @@
 mod change;
 mod partition;
 mod replay;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;

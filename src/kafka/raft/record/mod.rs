@@ -7,6 +7,8 @@
 mod broker;
 mod control;
 mod fields;
+#[cfg(test)]
+mod tests;
 mod topic;
 
 use uuid::Uuid;
