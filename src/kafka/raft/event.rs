@@ -65,7 +65,7 @@ pub enum ImageReason {
     First,
     /// The log's beginning was gone before it was read: the image begins with a snapshot.
     Snapshot,
-    /// Records were truncated.
+    /// What was told was taken back: records were truncated, or a transaction was aborted. Here the image holds what is not committed too.
     Truncated,
     /// The log was cut where it was committed already, so all of it was read anew.
     Anew,

@@ -11,33 +11,34 @@
 //! Any controller may say at any time that it leads: only a higher epoch than all that were heard of counts. Pure: (state, answer, now) -> what
 //! to ask. Not here: sockets (`tail`), the log itself (`ledger`).
 
+mod answers;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(super) mod told;
+
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::event::{ImageReason, TailEvent, TailObserver, TailRecord};
-use super::fetch::{FetchAnswer, FetchAsk, SnapshotAnswer, SnapshotAsk};
-use super::ledger::{Ledger, LogPoint, Skipped};
+use super::event::{ImageReason, TailEvent, TailObserver};
+use super::fetch::{FetchAsk, SnapshotAsk};
+use super::ledger::{Ledger, Skipped};
 use super::snapshot::SnapshotReader;
 use crate::clock::Moment;
 use crate::ids::{BrokerId, LeaderEpoch};
-use crate::kafka::wire::log::next_batch;
 
-/// Pause between two rounds of looking for the active controller.
+/// Pause before a controller that leads by its own word is tried again, where nothing good has come since it was last tried.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The same once it has been looked for in vain for [`LONG`].
-const LONG_PAUSE: Duration = Duration::from_millis(500);
-/// When a search is no longer an election that is about to end.
-const LONG: Duration = Duration::from_secs(30);
+/// How often that pause doubles at most.
+const DOUBLINGS_MAX: u32 = 7;
 /// A record that is not committed for so long makes one ask whether another controller leads by now; as often as that.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
-/// Most records that may wait to be committed. An active controller that has lost its voters stops long before.
-const PENDING_MAX: usize = 200_000;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// Ask all controllers who leads.
+    /// Find out who leads.
     Look,
     /// Fetch from the controller at this address.
     Fetch(usize, FetchAsk),
@@ -80,17 +81,17 @@ pub(super) struct Machine {
     uncommitted_since: Option<Moment>,
     /// When it was last asked whether another controller leads.
     looked_around_at: Moment,
-    /// Since when nobody is followed; `None`: somebody is.
-    lost_since: Option<Moment>,
     /// It was told that nobody is followed.
     has_told_loss: bool,
-    /// Nothing good has come from those who said that they lead since the last loss.
-    has_failed: bool,
+    /// What each controller has said since nobody is followed, by the place of its address.
+    heard: Vec<Option<String>>,
+    /// How often a controller was lost since something good has come from one.
+    failures: u32,
 }
 
 impl Machine {
     /// One that has heard nothing yet.
-    pub(super) fn new(tells_history: bool, now: Moment) -> Self {
+    pub(super) fn new(controllers: usize, tells_history: bool, now: Moment) -> Self {
         Self {
             stage: Stage::Looking { not_before: now },
             ledger: Ledger::default(),
@@ -100,9 +101,9 @@ impl Machine {
             answered_at: None,
             uncommitted_since: None,
             looked_around_at: now,
-            lost_since: Some(now),
             has_told_loss: false,
-            has_failed: false,
+            heard: vec![None; controllers],
+            failures: 0,
         }
     }
 
@@ -116,7 +117,6 @@ impl Machine {
         match &self.stage {
             Stage::Looking { not_before } if now < *not_before => Ask::Pause(*not_before),
             Stage::Looking { .. } => Ask::Look,
-            Stage::Fetching(_) if self.is_suspicious(now) => Ask::Look,
             Stage::Fetching(leader) => Ask::Fetch(leader.address, self.fetch_ask(leader, now)),
             Stage::Loading(leader, snapshot) => {
                 let ask = SnapshotAsk { leader_epoch: leader.epoch, at: snapshot.at(), position: snapshot.position() };
@@ -134,9 +134,19 @@ impl Machine {
         }
     }
 
-    fn is_suspicious(&self, now: Moment) -> bool {
+    /// Whether this address and epoch are those of the controller that is fetched from.
+    pub(super) fn still_fetches(&self, address: usize, epoch: i32) -> bool {
+        matches!(self.stage, Stage::Fetching(leader) if (leader.address, leader.epoch) == (address, epoch))
+    }
+
+    /// Whether to ask beside all else whether another controller leads by now. Not again soon.
+    pub(super) fn looks_around(&mut self, now: Moment) -> bool {
         let is_late = |since: Moment| now.since(since) >= SUSPICIOUS;
-        self.uncommitted_since.is_some_and(is_late) && is_late(self.looked_around_at)
+        let looks = self.uncommitted_since.is_some_and(is_late) && is_late(self.looked_around_at);
+        if looks {
+            self.looked_around_at = now;
+        }
+        looks
     }
 
     /// The controller at this address says that this node leads in this epoch. Only the active one says so.
@@ -146,32 +156,34 @@ impl Machine {
             Stage::Fetching(_) | Stage::Loading(..) => epoch.0 > self.epoch,
         };
         if !is_news {
-            return;
+            let words = format!("node {node} says that it leads in epoch {}, and epoch {} is known", epoch.0, self.epoch);
+            return self.heard(now, address, words, observer);
         }
         self.epoch = epoch.0;
         self.stage = Stage::Fetching(Leader { address, node, epoch: epoch.0 });
-        (self.lost_since, self.has_told_loss) = (None, false);
+        self.has_told_loss = false;
         self.looked_around_at = now;
         let detail = format!("node {node} says that it leads in epoch {}", epoch.0);
         observer.event(now, &TailEvent::Followed { controller: Some(node), epoch: Some(epoch), detail: &detail });
     }
 
-    /// All controllers were asked, and have said this.
-    pub(super) fn all_told(&mut self, now: Moment, heard: &str, observer: &dyn TailObserver) {
-        self.looked_around_at = now;
-        if let Stage::Looking { .. } = self.stage {
-            let searched_for = self.lost_since.map_or(Duration::ZERO, |since| now.since(since));
-            self.stage = Stage::Looking { not_before: now + if searched_for < LONG { PAUSE } else { LONG_PAUSE } };
-            self.tell_loss(now, &format!("no controller leads: {heard}"), observer);
+    /// The controller at this address does not lead, or does not answer, in these words.
+    pub(super) fn heard(&mut self, now: Moment, address: usize, words: String, observer: &dyn TailObserver) {
+        let Stage::Looking { .. } = self.stage else { return };
+        self.heard[address] = Some(words);
+        if let Some(heard) = self.heard.iter().map(Option::as_deref).collect::<Option<Vec<_>>>() {
+            let detail = format!("no controller leads: {}", heard.join("; "));
+            self.tell_loss(now, &detail, observer);
         }
     }
 
     /// The controller that was followed is so no longer.
     pub(super) fn lost(&mut self, now: Moment, why: &str, observer: &dyn TailObserver) {
         // Whoever fails again and again without any good answer between is not asked without end.
-        let pause = if std::mem::replace(&mut self.has_failed, true) { PAUSE } else { Duration::ZERO };
+        let pause = self.failures.checked_sub(1).map_or(Duration::ZERO, |doublings| PAUSE * (1 << doublings.min(DOUBLINGS_MAX)));
+        self.failures = self.failures.saturating_add(1);
         self.stage = Stage::Looking { not_before: now + pause };
-        self.lost_since = self.lost_since.or(Some(now));
+        self.heard.fill(None);
         self.tell_loss(now, why, observer);
     }
 
@@ -180,143 +192,4 @@ impl Machine {
             observer.event(now, &TailEvent::Followed { controller: None, epoch: None, detail: why });
         }
     }
-
-    /// An answer to Fetch.
-    pub(super) fn fetched(&mut self, now: Moment, answer: FetchAnswer, observer: &dyn TailObserver) {
-        let Stage::Fetching(leader) = self.stage else { return };
-        if let Some(code) = answer.error {
-            return self.lost(now, &format!("node {} answers Fetch with {code}", leader.node), observer);
-        }
-        if let Some(at) = answer.snapshot {
-            self.stage = Stage::Loading(leader, Box::new(SnapshotReader::new(at)));
-            return;
-        }
-        if let Some(diverging) = answer.diverging {
-            return self.diverged(now, leader, diverging, observer);
-        }
-        if let Err(why) = self.append(now, leader, answer.records, observer) {
-            return self.lost(now, &format!("node {} sends what is no log: {why}", leader.node), observer);
-        }
-        self.has_failed = false;
-        if let Some(high_watermark) = answer.high_watermark {
-            self.commit(now, leader, high_watermark, observer);
-        }
-        self.answered_at = Some(now);
-        self.uncommitted_since = (self.ledger.pending() > 0).then(|| self.uncommitted_since.unwrap_or(now));
-        if self.ledger.pending() > PENDING_MAX {
-            self.start_anew();
-            self.lost(now, &format!("node {} has sent more than {PENDING_MAX} records without committing one", leader.node), observer);
-        }
-    }
-
-    fn append(&mut self, now: Moment, leader: Leader, mut records: Bytes, observer: &dyn TailObserver) -> Result<(), String> {
-        let (answer_bytes, end) = (records.len(), self.ledger.end());
-        if self.tells_history && self.image_due.is_some() {
-            self.tell_image(now, leader, observer);
-        }
-        let is_told = self.image_due.is_none();
-        let tell = |record: &TailRecord| {
-            if is_told {
-                observer.event(now, &TailEvent::Record(record));
-            }
-        };
-        while let Some(batch) = next_batch(&mut records).map_err(|error| error.to_string())? {
-            self.ledger.append(&batch, tell).map_err(|error| error.to_string())?;
-        }
-        if answer_bytes > 0 && self.ledger.end() == end {
-            return Err(format!("no new record is whole in {answer_bytes} bytes"));
-        }
-        Ok(())
-    }
-
-    /// A controller that has just been elected may know of less that is committed than the one before: what is known stays.
-    fn commit(&mut self, now: Moment, leader: Leader, high_watermark: i64, observer: &dyn TailObserver) {
-        let is_news = self.ledger.commit(high_watermark);
-        if self.image_due.is_none() && is_news {
-            self.uncommitted_since = None;
-            let high_watermark = self.ledger.committed_to();
-            observer.event(now, &TailEvent::Committed { high_watermark, not_before: self.answered_at });
-        } else if self.image_due.is_some() && self.ledger.end().offset >= high_watermark {
-            self.tell_image(now, leader, observer);
-        }
-    }
-
-    /// Tells what is committed as a whole, and what is not record by record.
-    fn tell_image(&mut self, now: Moment, leader: Leader, observer: &dyn TailObserver) {
-        let Some(why) = self.image_due.take() else { return };
-        let (image, offset) = (self.ledger.committed(), self.ledger.committed_to() - 1);
-        observer.event(now, &TailEvent::Image { image, offset, controller: leader.node, why });
-        self.ledger.tell_pending(|record| observer.event(now, &TailEvent::Record(record)));
-    }
-
-    /// The controller's log differs from ours from some point on.
-    fn diverged(&mut self, now: Moment, leader: Leader, diverging: LogPoint, observer: &dyn TailObserver) {
-        let to_offset = self.ledger.divergence(diverging.epoch, diverging.offset);
-        let end = self.ledger.end().offset;
-        if to_offset >= end {
-            let why = format!("node {} says that its log differs from offset {to_offset} on, and {end} is not known yet", leader.node);
-            return self.lost(now, &why, observer);
-        }
-        let is_told = self.image_due.is_none();
-        let told = |records: u64| {
-            if is_told {
-                observer.event(now, &TailEvent::Truncated { to_offset, records });
-            }
-        };
-        if to_offset < self.ledger.committed_to() {
-            told(u64::try_from(end - to_offset).unwrap_or(0));
-            return self.start_anew();
-        }
-        told(self.ledger.truncate(to_offset));
-        self.uncommitted_since = self.uncommitted_since.filter(|_| self.ledger.pending() > 0);
-        if is_told {
-            let (image, offset) = (self.ledger.latest(), to_offset - 1);
-            let why = ImageReason::Truncated;
-            observer.event(now, &TailEvent::Image { image, offset, controller: leader.node, why });
-        }
-    }
-
-    fn start_anew(&mut self) {
-        self.ledger = Ledger::default();
-        self.image_due = Some(ImageReason::Anew);
-        self.uncommitted_since = None;
-    }
-
-    /// A piece of a snapshot.
-    pub(super) fn snapshot_fetched(&mut self, now: Moment, answer: &SnapshotAnswer, observer: &dyn TailObserver) {
-        let Stage::Loading(leader, snapshot) = &mut self.stage else { return };
-        let leader = *leader;
-        if let Some(code) = answer.error {
-            return self.lost(now, &format!("node {} answers FetchSnapshot with {code}", leader.node), observer);
-        }
-        match snapshot.push(answer.position, answer.size, &answer.piece) {
-            Ok(false) => {}
-            Ok(true) => {
-                if let Stage::Loading(_, snapshot) = std::mem::replace(&mut self.stage, Stage::Fetching(leader)) {
-                    let at = snapshot.at();
-                    let (image, skipped) = snapshot.finish();
-                    self.take_back_pending(now, observer);
-                    self.ledger = Ledger::loaded(image, at, skipped);
-                    self.image_due = Some(ImageReason::Snapshot);
-                    self.uncommitted_since = None;
-                }
-            }
-            Err(error) => self.lost(now, &format!("node {} sends what is no snapshot: {error}", leader.node), observer),
-        }
-    }
-
-    /// A snapshot does not say which of the records that were told uncommitted are in it.
-    fn take_back_pending(&self, now: Moment, observer: &dyn TailObserver) {
-        let records = self.ledger.pending() as u64;
-        if self.image_due.is_none() && records > 0 {
-            observer.event(now, &TailEvent::Truncated { to_offset: self.ledger.committed_to(), records });
-        }
-    }
 }
-
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(super) mod told;

@@ -3,6 +3,7 @@
 //! ```text
 //! tail (tokio task) -> machine (pure: what to ask next) -> ledger (committed, pending) -> image <- record
 //!        |                        \-> snapshot ------------------------------------------^
+//!        |-> search (who leads)
 //!        \-> fetch (requests and answers)
 //! ```
 //!
@@ -17,6 +18,7 @@ mod machine;
 pub mod record;
 #[cfg(test)]
 mod sample;
+mod search;
 mod snapshot;
 mod tail;
 

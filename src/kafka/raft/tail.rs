@@ -3,11 +3,14 @@
 //! Controllers are known by the addresses that are handed in: those that they tell of each other are often out of reach from here. Every
 //! question has a bound. Not here: what to ask, and what an answer means (`machine`).
 
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use kafka_protocol::messages::{FetchRequest, FetchSnapshotRequest};
 use kafka_protocol::protocol::Request;
 use tokio::task::JoinHandle;
@@ -18,7 +21,8 @@ use super::fetch::{
 };
 use super::ledger::Skipped;
 use super::machine::{Ask, Machine};
-use crate::clock::Clock;
+use super::search::{Heard, Search, Times};
+use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
 use crate::kafka::admin::Admin;
 use crate::kafka::net::rpc::Rpc;
@@ -59,7 +63,7 @@ impl Tail {
         Self { task: tokio::spawn(follower.run()), skipped }
     }
 
-    /// What of the log was passed over so far.
+    /// What was passed over of the log, as it was last read from its beginning or a snapshot.
     #[must_use]
     pub fn skipped(&self) -> Skipped {
         self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -78,81 +82,115 @@ impl Drop for Tail {
     }
 }
 
+/// The task.
 struct Follower {
-    config: TailConfig,
+    config: Arc<TailConfig>,
+    machine: Machine,
+    asker: Asker,
     clock: Clock,
-    traffic: Traffic,
     observer: Arc<dyn TailObserver>,
     skipped: Arc<Mutex<Skipped>>,
-    admin: Admin,
-    machine: Machine,
-    /// The connection to the controller that is followed, by its address's place in the list.
-    connection: Option<(usize, Rpc)>,
+    admin: Arc<Admin>,
+    /// Asks, beside the requests to the controller that is followed, whether another leads.
+    around: Option<Search>,
 }
 
 impl Follower {
     fn new(config: TailConfig, clock: Clock, traffic: Traffic, observer: Arc<dyn TailObserver>, skipped: Arc<Mutex<Skipped>>) -> Self {
         // Only controllers that are named are asked, so there is no bootstrap list.
         let admin = Admin::new(Vec::new(), &config.client_id, clock.clone()).with_call_timeout(ANSWER_WITHIN).with_traffic(traffic.clone());
-        let machine = Machine::new(config.tells_history, clock.now());
-        Self { config, clock, traffic, observer, skipped, admin, machine, connection: None }
+        let machine = Machine::new(config.controllers.len(), config.tells_history, clock.now());
+        let config = Arc::new(config);
+        let asker = Asker { config: Arc::clone(&config), clock: clock.clone(), traffic, connection: None };
+        Self { config, machine, asker, clock, observer, skipped, admin: Arc::new(admin), around: None }
     }
 
     async fn run(mut self) {
+        if self.config.controllers.is_empty() {
+            return self.machine.lost(self.clock.now(), "no controller's address is known", &*self.observer);
+        }
         loop {
             match self.machine.next(self.clock.now()) {
                 Ask::Pause(until) => tokio::time::sleep_until(self.clock.instant_of(until)).await,
                 Ask::Look => self.look().await,
                 Ask::Fetch(address, ask) => self.fetch(address, &ask).await,
-                Ask::Snapshot(address, ask) => self.fetch_snapshot(address, &ask).await,
+                Ask::Snapshot(address, ask) => match self.asker.fetch_snapshot(address, &ask).await {
+                    Ok(answer) => self.machine.snapshot_fetched(self.clock.now(), &answer, &*self.observer),
+                    Err(why) => self.give_up(&why),
+                },
             }
         }
     }
 
-    /// Asks all controllers at once who leads, until one is found to, or all have answered.
+    /// Asks all controllers who leads, until one is found to.
     async fn look(&mut self) {
-        let ask = |(place, address)| {
-            let admin = &self.admin;
-            async move { (place, admin.quorum_of(address).await) }
-        };
-        let mut answers: FuturesUnordered<_> = self.config.controllers.iter().enumerate().map(ask).collect();
-        let mut heard = Vec::new();
-        while let Some((place, answer)) = answers.next().await {
-            match answer {
-                Ok(quorum) => {
-                    self.machine.told(self.clock.now(), place, quorum.leader, quorum.leader_epoch, &*self.observer);
-                    heard.push(format!("node {} says that it leads in epoch {}", quorum.leader, quorum.leader_epoch.0));
-                }
-                Err(error) => heard.push(format!("{}: {error}", self.config.controllers[place])),
-            }
-            if !matches!(self.machine.next(self.clock.now()), Ask::Look) {
-                return;
-            }
+        self.around = None;
+        let mut search = Search::start(&self.config.controllers, Times::Again, &self.admin, &self.clock);
+        while let Ask::Look = self.machine.next(self.clock.now()) {
+            let Some(heard) = search.next().await else { return };
+            hear(&mut self.machine, heard, &self.config, self.clock.now(), &*self.observer);
         }
-        self.machine.all_told(self.clock.now(), &heard.join("; "), &*self.observer);
     }
 
     async fn fetch(&mut self, address: usize, ask: &FetchAsk) {
-        match self.ask_fetch(address, ask).await {
-            Ok(answer) => self.machine.fetched(self.clock.now(), answer, &*self.observer),
-            Err(why) => self.give_up(&why),
+        if self.machine.looks_around(self.clock.now()) {
+            self.around = Some(Search::start(&self.config.controllers, Times::Once, &self.admin, &self.clock));
+        }
+        match self.fetch_or_switch(address, ask).await {
+            Some(Ok(answer)) => self.machine.fetched(self.clock.now(), answer, &*self.observer),
+            Some(Err(why)) => self.give_up(&why),
+            None => {}
         }
         self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone_from(self.machine.skipped());
     }
 
-    async fn fetch_snapshot(&mut self, address: usize, ask: &SnapshotAsk) {
-        match self.ask_snapshot(address, ask).await {
-            Ok(answer) => self.machine.snapshot_fetched(self.clock.now(), &answer, &*self.observer),
-            Err(why) => self.give_up(&why),
+    /// The answer; `None`: another controller is followed by now, so the request was cut off.
+    async fn fetch_or_switch(&mut self, address: usize, ask: &FetchAsk) -> Option<Result<FetchAnswer, String>> {
+        let Self { machine, config, asker, clock, observer, around, .. } = self;
+        let fetching = asker.fetch(address, ask);
+        tokio::pin!(fetching);
+        loop {
+            tokio::select! {
+                answer = &mut fetching => return Some(answer),
+                Some(heard) = next_of(around) => {
+                    hear(machine, heard, config, clock.now(), &**observer);
+                    if !machine.still_fetches(address, ask.leader_epoch) {
+                        return None;
+                    }
+                }
+            }
         }
     }
 
     fn give_up(&mut self, why: &str) {
-        self.connection = None;
+        self.asker.connection = None;
         self.machine.lost(self.clock.now(), why, &*self.observer);
     }
+}
 
-    async fn ask_fetch(&mut self, address: usize, ask: &FetchAsk) -> Result<FetchAnswer, String> {
+/// The next answer of a search, if there is one under way that has not ended.
+async fn next_of(search: &mut Option<Search>) -> Option<Heard> {
+    search.as_mut()?.next().await
+}
+
+fn hear(machine: &mut Machine, (place, answer): Heard, config: &TailConfig, now: Moment, observer: &dyn TailObserver) {
+    match answer {
+        Ok(quorum) => machine.told(now, place, quorum.leader, quorum.leader_epoch, observer),
+        Err(error) => machine.heard(now, place, format!("{}: {error}", config.controllers[place]), observer),
+    }
+}
+
+/// Sends requests to the controller that is followed, over one connection.
+struct Asker {
+    config: Arc<TailConfig>,
+    clock: Clock,
+    traffic: Traffic,
+    /// By the place of its address in the list.
+    connection: Option<(usize, Rpc)>,
+}
+
+impl Asker {
+    async fn fetch(&mut self, address: usize, ask: &FetchAsk) -> Result<FetchAnswer, String> {
         let rpc = self.connected(address).await?;
         let version = version_of::<FetchRequest>(rpc, FETCH_VERSION_MIN)?;
         let answer =
@@ -160,7 +198,7 @@ impl Follower {
         fetch_answer(answer).ok_or_else(|| "an answer to Fetch is without the controller's log".to_owned())
     }
 
-    async fn ask_snapshot(&mut self, address: usize, ask: &SnapshotAsk) -> Result<SnapshotAnswer, String> {
+    async fn fetch_snapshot(&mut self, address: usize, ask: &SnapshotAsk) -> Result<SnapshotAnswer, String> {
         let rpc = self.connected(address).await?;
         let version = version_of::<FetchSnapshotRequest>(rpc, 0)?;
         let answer = rpc.call_version(&snapshot_request(ask), version, WAIT + ANSWER_WITHIN).await.map_err(|error| error.to_string())?;
@@ -187,8 +225,3 @@ fn version_of<R: Request>(rpc: &Rpc, least: i16) -> Result<i16, String> {
     let version = rpc.versions().highest_common::<R>().filter(|version| *version >= least);
     version.ok_or_else(|| format!("the controller has no version of request {} from {least} on that this client speaks", R::KEY))
 }
-
-#[cfg(test)]
-mod fake;
-#[cfg(test)]
-mod tests;

@@ -1,13 +1,15 @@
 //! The machine beside a model of a quorum: whatever is written, committed, elected and cut, and in whatever order it is fetched, what was told is
 //! the log in the end.
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
 use super::told::Told;
 use super::*;
 use crate::clock::Clock;
+use crate::kafka::raft::fetch::{FetchAnswer, SnapshotAnswer};
 use crate::kafka::raft::image::Image;
+use crate::kafka::raft::ledger::LogPoint;
 use crate::kafka::raft::record::{ControlRecord, MetadataRecord};
 use crate::kafka::raft::sample::{batch, control_batch, topic};
 
@@ -117,7 +119,7 @@ fn serve(quorum: &Quorum, machine: &mut Machine, clock: &Clock, told: &Told) {
     let now = clock.now();
     match machine.next(now) {
         Ask::Look if quorum.epoch > 0 => machine.told(now, 0, BrokerId(quorum.epoch), LeaderEpoch(quorum.epoch), told),
-        Ask::Look => machine.all_told(now, "nobody yet", told),
+        Ask::Look => machine.heard(now, 0, "nobody yet".to_owned(), told),
         Ask::Pause(until) => clock.advance(until.since(now)),
         Ask::Fetch(_, ask) if ask.leader_epoch != quorum.epoch => machine.lost(now, "it leads no more", told),
         Ask::Snapshot(_, ask) if ask.leader_epoch != quorum.epoch => machine.lost(now, "it leads no more", told),
@@ -144,7 +146,7 @@ proptest! {
     #[test]
     fn what_was_told_is_the_log_in_the_end(steps in prop::collection::vec(step(), 0..120), tells_history in any::<bool>()) {
         let (clock, told, mut quorum) = (Clock::manual(), Told::default(), Quorum::default());
-        let mut machine = Machine::new(tells_history, clock.now());
+        let mut machine = Machine::new(1, tells_history, clock.now());
         for step in &steps {
             quorum.apply(step);
             match step {

@@ -1,8 +1,12 @@
 //! The machine's way through elections, losses and divergences, and beside a model of a quorum.
 
+use bytes::Bytes;
+
 use super::told::Told;
 use super::*;
 use crate::clock::Clock;
+use crate::kafka::raft::fetch::{FetchAnswer, SnapshotAnswer};
+use crate::kafka::raft::ledger::LogPoint;
 use crate::kafka::raft::record::{ControlRecord, MetadataRecord};
 use crate::kafka::raft::sample::{batch, control_batch, leads, topic};
 use crate::kafka::wire::error::ErrorCode;
@@ -17,7 +21,7 @@ struct Lab {
 impl Lab {
     fn new(tells_history: bool) -> Self {
         let clock = Clock::manual();
-        Self { machine: Machine::new(tells_history, clock.now()), clock, told: Told::default() }
+        Self { machine: Machine::new(3, tells_history, clock.now()), clock, told: Told::default() }
     }
 
     /// Follows node 1 in epoch 1, at address 0.
@@ -244,58 +248,83 @@ fn a_record_that_cannot_be_read_is_told_and_passed_over() {
 }
 
 #[test]
-fn records_that_stay_uncommitted_make_one_look_around() {
+fn an_aborted_transaction_is_taken_back() {
+    let mut lab = Lab::following();
+    lab.sends(joined(&[elected(0, 1, 1), topics(1, 1, &["a"])]), 2);
+    lab.lines();
+    let transaction = [MetadataRecord::BeginTransaction { name: None }, topic("b", 9), MetadataRecord::AbortTransaction { reason: None }];
+    lab.sends(joined(&[batch(2, 1, &transaction), topics(5, 1, &["c"])]), 4);
+    let expected = [
+        "record 2 of epoch 1: nothing",
+        "record 3 of epoch 1: topic b",
+        "record 4 of epoch 1: TransactionAborted",
+        "record 5 of epoch 1: topic c",
+        "image Truncated to 5 from 1: 2 topics",
+        "committed 4",
+    ];
+    assert_eq!(lab.lines(), expected);
+}
+
+#[test]
+fn records_that_stay_uncommitted_make_it_look_around_once_a_second() {
     let mut lab = Lab::following();
     lab.sends(elected(0, 1, 1), 1);
     lab.sends(topics(1, 1, &["a"]), 1);
+    let looks = |lab: &mut Lab| lab.machine.looks_around(lab.clock.now());
     lab.passes(999);
-    assert!(matches!(lab.next(), Ask::Fetch(_, FetchAsk { uncommitted_for: Some(_), .. })));
+    assert!(!looks(&mut lab));
     lab.passes(1);
-    assert_eq!(lab.next(), Ask::Look);
+    assert!(looks(&mut lab) && !looks(&mut lab), "once");
     lab.says(0, 1, 1);
-    lab.machine.all_told(lab.clock.now(), "", &lab.told);
-    assert_eq!(lab.fetches().0, 0, "it still leads");
+    lab.machine.heard(lab.clock.now(), 1, "not I".to_owned(), &lab.told);
+    assert!(lab.machine.still_fetches(0, 1), "it still leads");
     lab.passes(1_000);
-    assert_eq!(lab.next(), Ask::Look);
+    assert!(looks(&mut lab));
     lab.lines();
     lab.says(2, 3, 2);
+    assert!(!lab.machine.still_fetches(0, 1));
     assert_eq!((lab.fetches(), lab.lines()), ((2, 2, 1), vec!["follows 3 in epoch 2".to_owned()]));
+    // What is committed lets the rest wait its second anew.
+    lab.passes(900);
+    lab.sends(topics(2, 2, &["b"]), 2);
+    lab.passes(900);
+    assert!(!looks(&mut lab));
 }
 
 #[test]
-fn pauses_are_short_during_an_election_and_longer_after() {
+fn that_nobody_leads_is_told_once_all_have_been_heard() {
     let mut lab = Lab::new(false);
-    let mut rounds = 0;
-    let mut last_pause_ms = 0;
-    while lab.clock.now().since(Clock::manual().now()) < Duration::from_secs(60) {
-        match lab.next() {
-            Ask::Look => {
-                rounds += 1;
-                lab.machine.all_told(lab.clock.now(), "silence", &lab.told);
-            }
-            Ask::Pause(until) => {
-                last_pause_ms = until.since(lab.clock.now()).as_millis();
-                lab.passes(last_pause_ms as u64);
-            }
-            other => panic!("{other:?}"),
-        }
+    let heard = |lab: &mut Lab, address| lab.machine.heard(lab.clock.now(), address, format!("{address} does not"), &lab.told);
+    for address in [0, 1, 1] {
+        heard(&mut lab, address);
     }
-    assert_eq!((rounds, last_pause_ms), (30_000 / 50 + 30_000 / 500, 500));
-    assert_eq!(lab.lines(), ["follows nobody: no controller leads: silence"], "told once");
+    assert_eq!((lab.next(), lab.lines().len()), (Ask::Look, 0));
+    heard(&mut lab, 2);
+    heard(&mut lab, 0);
+    assert_eq!(lab.lines(), ["follows nobody: no controller leads: 0 does not; 1 does not; 2 does not"]);
+    lab.says(1, 2, 4);
+    lab.machine.lost(lab.clock.now(), "gone", &lab.told);
+    lab.says(0, 1, 3);
+    heard(&mut lab, 1);
+    heard(&mut lab, 2);
+    assert_eq!(lab.lines(), ["follows 2 in epoch 4", "follows nobody: gone"], "the loss is told already");
 }
 
 #[test]
-fn a_controller_that_only_says_that_it_leads_is_not_asked_without_pause() {
+fn a_controller_that_only_says_that_it_leads_is_asked_ever_more_seldom() {
     let mut lab = Lab::following();
-    for round in 0..3 {
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
         lab.answers(FetchAnswer { error: Some(ErrorCode::FENCED_LEADER_EPOCH), ..FetchAnswer::default() });
-        if round > 0 {
-            assert_eq!(lab.next(), Ask::Pause(lab.clock.now() + Duration::from_millis(50)));
-            lab.passes(50);
+        if let Ask::Pause(until) = lab.next() {
+            let pause = until.since(lab.clock.now());
+            pauses.push(pause.as_millis());
+            lab.clock.advance(pause);
         }
         assert_eq!(lab.next(), Ask::Look);
         lab.says(0, 1, 1);
     }
+    assert_eq!(pauses, [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 6_400], "the first loss is no reason to pause");
     lab.sends(elected(0, 1, 1), 1);
     lab.machine.lost(lab.clock.now(), "gone", &lab.told);
     assert_eq!(lab.next(), Ask::Look, "something good came between");

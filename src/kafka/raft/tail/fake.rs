@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::describe_quorum_response::{PartitionData as QuorumPartition, TopicData};
-use kafka_protocol::messages::fetch_response::{FetchableTopicResponse, PartitionData};
+use kafka_protocol::messages::fetch_response::{EpochEndOffset, FetchableTopicResponse, PartitionData};
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, BrokerId as WireBrokerId, DescribeQuorumRequest, DescribeQuorumResponse, FetchRequest,
     FetchResponse, ResponseHeader,
@@ -121,9 +121,15 @@ async fn fetch(place: usize, version: i16, request: &FetchRequest, quorum: &Shar
         {
             let quorum = quorum.lock().unwrap();
             let leads = quorum.active == Some((place, asked.current_leader_epoch));
-            let is_news = quorum.log.len() as i64 > asked.fetch_offset || known.is_some_and(|known| known < quorum.high_watermark);
+            let is_news = quorum.log.len() as i64 != asked.fetch_offset || known.is_some_and(|known| known < quorum.high_watermark);
             if !leads || is_news || left <= 0 {
-                let partition = if leads {
+                // Batch by batch, an epoch each: the last that is there in the tail's epoch.
+                let epoch_of = |batch: &Bytes| i32::from_be_bytes(batch[12..16].try_into().unwrap());
+                let shared = quorum.log.iter().take_while(|batch| epoch_of(batch) <= asked.last_fetched_epoch).count() as i64;
+                let partition = if leads && asked.fetch_offset > shared {
+                    let diverging = EpochEndOffset::default().with_epoch(asked.last_fetched_epoch).with_end_offset(shared);
+                    PartitionData::default().with_high_watermark(quorum.high_watermark).with_diverging_epoch(diverging)
+                } else if leads {
                     let records = quorum.log[asked.fetch_offset as usize..].concat();
                     PartitionData::default().with_high_watermark(quorum.high_watermark).with_records(Some(records.into()))
                 } else {

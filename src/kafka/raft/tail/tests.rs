@@ -138,3 +138,49 @@ async fn without_any_controller_that_is_told_once() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(told.lines(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_silent_controller_holds_up_nobody() {
+    let (quorum, mut controllers) = three(18).await;
+    // It takes connections and never says a word.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut addresses = addresses(&controllers);
+    addresses[1] = HostPort::new("127.0.0.1", silent.local_addr().unwrap().port());
+    let (told, _tail) = start(addresses, &Traffic::default());
+    assert_eq!(lines(&told, 3).await[0], "follows 1 in epoch 1");
+    quorum.lock().unwrap().active = None;
+    drop(controllers.remove(0));
+    lines(&told, 1).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    quorum.lock().unwrap().active = Some((2, 2));
+    let clock = Clock::real();
+    let elected = clock.now();
+    assert_eq!(lines(&told, 1).await, ["follows 3 in epoch 2"]);
+    let waited = clock.now().since(elected);
+    assert!(waited < Duration::from_millis(700), "{waited:?}");
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_is_left_though_it_says_that_it_leads() {
+    let (quorum, controllers) = three(18).await;
+    // The second quorum is what the others have become since.
+    let others = Arc::new(Mutex::new(Quorum { fetch_max: 18, ..Quorum::default() }));
+    let other = FakeController::start(2, &others).await;
+    let (told, _tail) = start(vec![controllers[0].address.clone(), other.address.clone()], &Traffic::default());
+    lines(&told, 3).await;
+    {
+        let mut others = others.lock().unwrap();
+        others.log = vec![quorum.lock().unwrap().log[0].clone(), control_batch(1, 2, &ControlRecord::LeaderChange { leader: BrokerId(3) })];
+        (others.active, others.high_watermark) = (Some((2, 2)), 2);
+    }
+    let moved = lines(&told, 4).await;
+    let expected =
+        ["follows 3 in epoch 2", "truncated 1 from 1 on", "image Truncated to 0 from 3: 0 topics", "record 1 of epoch 2: 3 elected"];
+    assert_eq!(moved[..4], expected);
+}
+
+#[tokio::test]
+async fn without_addresses_it_says_so() {
+    let (told, _tail) = start(Vec::new(), &Traffic::default());
+    assert_eq!(lines(&told, 1).await, ["follows nobody: no controller's address is known"]);
+}
