@@ -6,6 +6,7 @@
 
 mod driver;
 mod frames;
+mod log;
 mod samples;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -14,6 +14,11 @@ use kafka_protocol::messages::describe_topic_partitions_response::{
     Cursor, DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
 };
 use kafka_protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
+use kafka_protocol::messages::fetch_response::{
+    AbortedTransaction, EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch as FetchLeader, NodeEndpoint as FetchEndpoint,
+    PartitionData as FetchPartition, SnapshotId,
+};
+use kafka_protocol::messages::fetch_snapshot_response::{PartitionSnapshot, TopicSnapshot};
 use kafka_protocol::messages::incremental_alter_configs_response::AlterConfigsResourceResponse;
 use kafka_protocol::messages::list_offsets_response::{ListOffsetsPartitionResponse, ListOffsetsTopicResponse};
 use kafka_protocol::messages::list_partition_reassignments_response::{OngoingPartitionReassignment, OngoingTopicReassignment};
@@ -26,9 +31,10 @@ use kafka_protocol::messages::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest,
     DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse, DescribeConfigsRequest, DescribeConfigsResponse,
     DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ElectLeadersRequest,
-    ElectLeadersResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, InitProducerIdRequest, InitProducerIdResponse,
-    ListOffsetsRequest, ListOffsetsResponse, ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest,
-    MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader, TopicName,
+    ElectLeadersResponse, FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse, ProduceRequest,
+    ProduceResponse, ResponseHeader, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
 use uuid::Uuid;
@@ -127,6 +133,29 @@ fn produce(version: i16) -> ProduceResponse {
     response.with_responses(vec![orders])
 }
 
+fn fetch(version: i16) -> FetchResponse {
+    let records = super::log::batches().to_vec().repeat(2);
+    let mut partition = FetchPartition::default().with_high_watermark(40).with_records(Some(records.into()));
+    let aborted = AbortedTransaction::default();
+    partition = partition.with_aborted_transactions(Some(vec![aborted.clone(), aborted]));
+    let mut response = FetchResponse::default();
+    if version >= 12 {
+        let diverging = EpochEndOffset::default().with_epoch(3).with_end_offset(30);
+        let leader = FetchLeader::default().with_leader_id(BrokerId(2)).with_leader_epoch(6);
+        let snapshot = SnapshotId::default().with_epoch(3).with_end_offset(20);
+        partition = partition.with_diverging_epoch(diverging).with_current_leader(leader).with_snapshot_id(snapshot);
+    }
+    if version >= 16 {
+        response = response.with_node_endpoints(vec![FetchEndpoint::default().with_node_id(BrokerId(2)).with_host(text("controller"))]);
+    }
+    response.with_responses(vec![FetchableTopicResponse::default().with_partitions(vec![partition])])
+}
+
+fn snapshot() -> FetchSnapshotResponse {
+    let partition = PartitionSnapshot::default().with_size(900).with_unaligned_records(super::log::batches());
+    FetchSnapshotResponse::default().with_topics(vec![TopicSnapshot::default().with_partitions(vec![partition])])
+}
+
 /// Responses of every kind that this client reads, in old and new versions.
 pub(crate) fn all() -> Vec<Sample> {
     let features = api_versions(13)
@@ -181,6 +210,10 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<DescribeClusterRequest>(1, &DescribeClusterResponse::default().with_brokers(vec![broker])),
         sample::<DescribeQuorumRequest>(1, &DescribeQuorumResponse::default().with_topics(vec![quorum])),
         sample::<ListOffsetsRequest>(5, &ListOffsetsResponse::default().with_topics(vec![offsets.clone()])),
+        sample::<FetchRequest>(4, &fetch(4)),
+        sample::<FetchRequest>(12, &fetch(12)),
+        sample::<FetchRequest>(18, &fetch(18)),
+        sample::<FetchSnapshotRequest>(1, &snapshot()),
         sample::<ListOffsetsRequest>(8, &ListOffsetsResponse::default().with_topics(vec![offsets])),
         sample::<DescribeTopicPartitionsRequest>(0, &described),
         sample::<ElectLeadersRequest>(1, &ElectLeadersResponse::default().with_replica_election_results(vec![elected.clone()])),
