@@ -1,6 +1,11 @@
-//! Steps on real brokers, many in one plan, because a cluster takes ten seconds to start.
+//! Steps on real brokers, many in one plan, because a cluster takes ten seconds to start. All that they leave in the controller's log is read
+//! as Kafka's own tool reads it.
 
-use crate::program::{left_of, run_plan};
+use std::process::Command;
+
+use kafka_chaos::ids::HostPort;
+
+use crate::program::{chaos, left_of, run_plan};
 use crate::support;
 
 /// What stands before the steps.
@@ -12,8 +17,8 @@ about = "Steps one after the other, for tests."
 kafka = "4.3.0"
 brokers = 3
 controllers = 1
-# A node that is gone is to be missed soon.
-config = { "broker.session.timeout.ms" = 3000, "broker.heartbeat.interval.ms" = 500 }
+# A node that is gone is to be missed soon, and what the controller writes to be seen at once.
+config = { "broker.session.timeout.ms" = 3000, "broker.heartbeat.interval.ms" = 500, "controller.quorum.append.linger.ms" = 0 }
 
 [[topic]]
 name = "orders"
@@ -64,22 +69,51 @@ const STEPS: &[(&str, &str)] = &[
     ("wait = { for = \"5s\" }", ""),
     ("kill = { broker = 2 }", "exit code 137"),
     ("start = { broker = 3 }", "answers"),
-    ("wait = { for = \"5s\" }", ""),
+    // It takes 6 s and more until it is up, and the controller will have it as a leader.
+    ("wait = { for = \"10s\" }", ""),
     ("elect-leaders = { topic = \"frail\", partition = 0, election = \"unclean\" }", "seen by broker 1, 3, 5"),
     ("start = { broker = 2 }", "answers"),
     ("wait = { for = \"isr-full\" }", "seen by broker 1, 2, 3, 5"),
+    ("add-partitions = { topic = \"orders\", to = 4 }", "seen by broker 1, 2, 3, 5"),
+    ("stop = { broker = 5 }", "exit code"),
+    ("start = { broker = 5 }", "answers"),
+    ("delete-topic = { topic = \"frail\" }", "seen by broker 1, 2, 3, 5"),
 ];
 
-#[tokio::test]
+/// The only controller; brokers come first.
+const CONTROLLER: i32 = 4;
+
+/// The cluster of a run that was told to keep it; goes when this is dropped.
+struct Kept(String);
+
+impl Kept {
+    /// Where a node's listener with this port is on this machine.
+    fn listener(&self, node: i32, port: &str) -> HostPort {
+        let anchor = format!("chaos-{}-{node}-anchor", self.0);
+        let output = Command::new("docker").args(["port", &anchor, port]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let (host, port) = text.lines().next().and_then(|line| line.rsplit_once(':')).unwrap_or_else(|| panic!("{output:?}"));
+        HostPort::new(host, port.parse().unwrap())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let is_down = chaos(&["cluster", "down", &self.0]).status().is_ok_and(|status| status.success());
+        assert!(is_down || std::thread::panicking(), "the cluster {} is still there", self.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_step_is_done_and_seen() {
     let Some(_brokers) = support::brokers().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("every-step.toml");
     let steps: String = STEPS.iter().map(|(action, _)| format!("[[step]]\nat = \"0s\"\n{action}\n")).collect();
     std::fs::write(&plan, format!("{HEAD}\n{steps}")).unwrap();
-    let results = run_plan(&plan, &[]);
+    let results = run_plan(&plan, &["--keep"]);
+    let kept = Kept(results.run["run_id"].as_str().unwrap().to_owned());
     let rows = results.rows("steps.csv");
-    assert_eq!(rows.len(), STEPS.len(), "{rows:?}");
     for ((action, seen), row) in STEPS.iter().zip(&rows) {
         assert_eq!(row["outcome"], "done", "{action}: {row:?}");
         assert!(row["detail"].contains(seen), "{action}: {row:?}");
@@ -87,5 +121,9 @@ async fn every_step_is_done_and_seen() {
             ["requested_ms", "acknowledged_ms", "observed_ms"].map(|name| row[name].parse::<f64>().unwrap());
         assert!(requested <= acknowledged && acknowledged <= observed, "{action}: {row:?}");
     }
+    assert_eq!(rows.len(), STEPS.len(), "{rows:?}");
+    let (bootstrap, controller) = (kept.listener(1, "9094/tcp"), kept.listener(CONTROLLER, "9093/tcp"));
+    crate::tail::assert_as_dumped(bootstrap, controller, &format!("chaos-{}-{CONTROLLER}", kept.0)).await;
+    drop(kept);
     assert_eq!(left_of(&results.run), [""; 0]);
 }

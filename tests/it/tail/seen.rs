@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kafka_chaos::clock::{Clock, Moment};
-use kafka_chaos::cluster::{Cluster, DockerCluster};
 use kafka_chaos::ids::{BrokerId, HostPort};
 use kafka_chaos::kafka::net::traffic::Traffic;
 use kafka_chaos::kafka::raft::image::{Change, Image};
@@ -85,10 +84,8 @@ impl SeenState {
 }
 
 impl Seen {
-    /// Starts a tail of a cluster's controllers.
-    pub(crate) fn start(cluster: &DockerCluster, clock: &Clock, traffic: &Traffic, tells_history: bool) -> (Arc<Self>, Tail) {
-        let listener = |address: std::net::SocketAddr| HostPort::new(&address.ip().to_string(), address.port());
-        let controllers = cluster.nodes().iter().filter_map(|node| node.controller_listener.map(listener)).collect();
+    /// Starts a tail of these controllers.
+    pub(crate) fn start(controllers: Vec<HostPort>, clock: &Clock, traffic: &Traffic, tells_history: bool) -> (Arc<Self>, Tail) {
         let config = TailConfig { controllers, client_id: "chaos-tail".to_owned(), tells_history };
         let seen = Arc::new(Self::default());
         let tail = Tail::start(config, clock.clone(), traffic.clone(), Arc::<Self>::clone(&seen));
@@ -137,6 +134,11 @@ impl Seen {
     pub(crate) async fn until_change(&self, what: &str, is_wanted: impl Fn(&Change) -> bool) {
         let is_it = |seen: &SeenRecord| seen.committed.is_some() && is_wanted(&seen.record.change);
         self.until_state(what, |state| state.records.values().any(is_it)).await;
+    }
+
+    /// Waits until the record at this offset is committed.
+    pub(crate) async fn until_offset(&self, offset: i64) {
+        self.until_state("the log's end", |state| state.records.get(&offset).is_some_and(|seen| seen.committed.is_some())).await;
     }
 
     async fn until_state(&self, what: &str, is_there: impl Fn(&SeenState) -> bool) {
