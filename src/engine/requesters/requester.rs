@@ -46,13 +46,21 @@ impl Requester {
             while !self.request(due).await {
                 self.is_behind = true;
                 self.broker += 1;
-                tokio::time::sleep(self.backoff).await;
-                self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+                self.back_off().await;
+            }
+            if self.connection.is_none() {
+                self.back_off().await;
             }
         }
         if self.connection.is_some() {
             self.group.gathered.lock().connected(false);
         }
+    }
+
+    /// The pause after a connection or a request that failed, each twice as long as the one before until an answer comes.
+    async fn back_off(&mut self) {
+        tokio::time::sleep(self.backoff).await;
+        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
     }
 
     /// Waits until the next request is due; `None`: there is none any more.
