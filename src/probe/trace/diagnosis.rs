@@ -16,6 +16,8 @@ pub enum NoLeader {
     AllReplicasDown,
     /// Nobody is in sync, and nobody else may lead.
     IsrEmpty,
+    /// Nobody is in sync; who else may lead is not known.
+    IsrEmptyElrUnknown,
     /// All in-sync replicas are down; others live, but may lack what is committed.
     IsrDown,
     /// Somebody could lead; the election has not come.
@@ -114,6 +116,7 @@ impl Cause {
             Self::ControllerOutOfReach => "controller_out_of_reach",
             Self::NoLeader(NoLeader::AllReplicasDown) => "no_leader_all_replicas_down",
             Self::NoLeader(NoLeader::IsrEmpty) => "no_leader_isr_empty",
+            Self::NoLeader(NoLeader::IsrEmptyElrUnknown) => "no_leader_isr_empty_elr_unknown",
             Self::NoLeader(NoLeader::IsrDown) => "no_leader_isr_down",
             Self::NoLeader(NoLeader::NotElected) => "no_leader_not_elected",
             Self::ListenerNotFound => "listener_not_found",
@@ -139,6 +142,9 @@ impl Cause {
         matches!(
             self,
             Self::OutOfReachFromHere
+                | Self::NoMajority
+                | Self::VoterDown
+                | Self::Fenced
                 | Self::NotFetching
                 | Self::Lagging
                 | Self::NoLeader(NoLeader::NotElected)

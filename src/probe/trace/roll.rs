@@ -144,7 +144,8 @@ impl Node<'_> {
         match &voice.quorum {
             Ok(_) => Some(true),
             Err(unheard) => match unheard.why {
-                Silence::Silent | Silence::Closed | Silence::Refused(_) => Some(false),
+                Silence::Silent | Silence::Closed => Some(false),
+                Silence::Refused(code) if is_without_controller(code) => Some(false),
                 _ => None,
             },
         }

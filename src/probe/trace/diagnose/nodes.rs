@@ -48,7 +48,9 @@ fn cause_of(case: &Case<'_>, node: &Node<'_>) -> Option<Cause> {
         (false, false) => Some(Cause::Down),
         (true, _) if following == Some(Following::Not) => Some(Cause::NotFetching),
         (true, _) if following == Some(Following::Behind) => Some(Cause::Lagging),
-        (true, false) => Some(Cause::Fenced),
+        // Who is not listed is fenced, unless the controllers' log says otherwise: then a broker's cache is behind.
+        (true, false) if node.is_fenced != Some(false) => Some(Cause::Fenced),
+        (true, false) => None,
         (true, true) if case.quorum.is_some() && node.reaches_controller() == Some(false) => Some(Cause::ControllerOutOfReach),
         (true, true) => None,
     }

@@ -97,6 +97,7 @@ fn why_no_leader(view: &PartitionView, eligible: Option<&EligibleReplicas>) -> N
     let elr = eligible.map_or(&[][..], |eligible| &eligible.elr);
     match (view.replicas.iter().all(is_down), view.isr.is_empty() && elr.is_empty()) {
         (true, _) => NoLeader::AllReplicasDown,
+        (_, true) if eligible.is_none() => NoLeader::IsrEmptyElrUnknown,
         (_, true) => NoLeader::IsrEmpty,
         _ if view.isr.iter().chain(elr).all(is_down) => NoLeader::IsrDown,
         _ => NoLeader::NotElected,
@@ -276,6 +277,11 @@ fn no_leader(why: NoLeader, which: &str, nodes: &[BrokerId], has: &str, example:
         NoLeader::IsrEmpty => (
             "nobody is in sync, and nobody else may lead",
             format!("Start whichever of {who} led last. Electing another one uncleanly loses what only the last leader has."),
+        ),
+        NoLeader::IsrEmptyElrUnknown => (
+            "nobody is in sync; who else may lead (the ELR) could not be asked",
+            "Ask again with --topic. Start the replicas that are down, and elect none uncleanly before the ELR is known: who is in it may lead without loss."
+                .to_owned(),
         ),
         NoLeader::IsrDown => (
             "all replicas that may lead are down; those that live may lack what is committed",

@@ -283,6 +283,7 @@ fn every_cause_is_documented() {
         ControllerOutOfReach,
         NoLeader(super::super::NoLeader::AllReplicasDown),
         NoLeader(super::super::NoLeader::IsrEmpty),
+        NoLeader(super::super::NoLeader::IsrEmptyElrUnknown),
         NoLeader(super::super::NoLeader::IsrDown),
         NoLeader(super::super::NoLeader::NotElected),
         ListenerNotFound,

@@ -41,6 +41,13 @@ fn partitions_without_a_leader() {
             "nobody is in sync, and nobody else may lead (replicas 1,2,3, offline 1, ISR none, eligible none)",
         ),
         (
+            "nobody is in sync, and the rest could not be asked",
+            |s| edit(s, BY_ALL, 0, |p| (p.leader, p.isr, p.offline) = (None, vec![], ids(&[1]))),
+            Cause::NoLeader(NoLeader::IsrEmptyElrUnknown),
+            &[1, 2, 3],
+            "who else may lead (the ELR) could not be asked (replicas 1,2,3, offline 1, ISR none, eligible unknown)",
+        ),
+        (
             "the eligible one is down",
             |s| {
                 edit(s, BY_ALL, 0, |p| (p.leader, p.isr, p.offline) = (None, vec![], ids(&[1])));
