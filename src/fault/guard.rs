@@ -78,8 +78,9 @@ impl Guards {
     /// tried all the same, and none is kept.
     pub async fn heal_all(&self, cluster: &dyn Cluster, clock: &Clock, stays: bool) -> Vec<HealError> {
         let mut failed = Vec::new();
-        // One at a time: a caller that is dropped half-way can come back for the rest.
+        // One at a time, and each forgotten only afterwards: a caller that is dropped half-way can come back for it and the rest.
         while let Some(heal) = self.latest() {
+            let forget = || self.lock().retain(|known| *known != heal);
             let healed = match &heal {
                 Heal::Unpause(node) => cluster.unpause(*node).await,
                 Heal::ClientLinks => {
@@ -92,12 +93,15 @@ impl Guards {
                 Heal::Limits(node) => cluster.limit(*node, cluster.usual_limits()).await,
                 Heal::MendLink { from, to } => cluster.mend_links(*from, &[*to]).await,
                 Heal::Properties { broker, back } => {
-                    if let Err(error) = give_back(cluster, clock, *broker, back).await {
+                    let given = give_back(cluster, clock, *broker, back).await;
+                    forget();
+                    if let Err(error) = given {
                         failed.push(HealError { heal, source: error.into() });
                     }
                     continue;
                 }
             };
+            forget();
             if let Err(source) = healed {
                 failed.push(HealError { heal, source: source.into() });
             }
@@ -159,7 +163,7 @@ impl Guards {
     }
 
     fn latest(&self) -> Option<Heal> {
-        self.lock().pop()
+        self.lock().last().cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Heal>> {
