@@ -54,7 +54,7 @@ fn requests(page: &mut Page, findings: &Findings) {
         lines.push(page.style.faint("  in 1 s: the most in any second; of each: min / median / max over producers"));
     }
     if findings.storm.len() > SHOWN_MAX {
-        lines.push(page.style.faint(&format!("  {} later steps are in run.json", findings.storm.len() - SHOWN_MAX)));
+        lines.push(page.style.faint(&format!("  {} later parts are in run.json", findings.storm.len() - SHOWN_MAX)));
     }
     page.part("Metadata requests by time, in whole seconds", lines);
 }
