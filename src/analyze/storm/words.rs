@@ -2,7 +2,7 @@
 
 use super::findings::{ClientFinding, StormFinding};
 use crate::analyze::findings::{Findings, RequesterFinding, StepFinding};
-use crate::digits::grouped;
+use crate::digits::{self, grouped};
 
 /// A second with fewer requests than this, or less than twice the baseline's worst, is no storm.
 const STORM_MIN: u64 = 10;
@@ -28,7 +28,7 @@ fn producers(findings: &Findings) -> Option<String> {
         return None;
     }
     let in_a_second = |requests, client: &ClientFinding| {
-        let bytes = client.response_bytes_per_second_max.map_or_else(String::new, |bytes| format!(" and {}", size(bytes)));
+        let bytes = client.response_bytes_per_second_max.map_or_else(String::new, |bytes| format!(" and {}", digits::bytes(bytes)));
         format!("{}{bytes}", grouped(requests))
     };
     let each = client.per_client.map_or_else(String::new, |each| {
@@ -58,7 +58,7 @@ fn sizes(requesters: &[RequesterFinding]) -> Option<String> {
             1 => format!("about 1 topic ({} partitions)", grouped((*partitions).into())),
             _ => format!("about {} topics ({} partitions)", grouped((*topics).into()), grouped((*partitions).into())),
         };
-        format!("{} {topics}", size(*bytes))
+        format!("{} {topics}", digits::bytes(*bytes))
     };
     (told.len() > 1).then(|| format!("An answer had {}.", told.iter().take(NAMED_MAX).map(about).collect::<Vec<_>>().join(", ")))
 }
@@ -89,16 +89,6 @@ fn step_of(findings: &Findings, part: &StormFinding) -> Option<String> {
         [node] if action != "link" => format!("the {action} of node {node}"),
         _ => format!("the {action} {target}"),
     })
-}
-
-/// Bytes in decimal units.
-fn size(bytes: u64) -> String {
-    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit / (unit / 10));
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", tenths(1_000)),
-        _ => format!("{} MB", tenths(1_000_000)),
-    }
 }
 
 /// Milliseconds with one decimal.

@@ -24,17 +24,6 @@ pub(super) fn span_us(us: u64) -> String {
     }
 }
 
-/// Bytes in decimal units: `412 B`, `3.4 kB`, `40.0 MB`.
-pub(super) fn bytes(bytes: u64) -> String {
-    let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit / (unit / 10));
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", tenths(1_000)),
-        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
-        _ => format!("{} GB", tenths(1_000_000_000)),
-    }
-}
-
 /// A moment of the run given in milliseconds: `-1.9 s`, `12.0 s`.
 pub(super) fn moment_ms(ms: i64) -> String {
     let tenths = (ms + 50).div_euclid(100);
@@ -84,8 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_moments_have_their_units() {
-        assert_eq!([12, 3_456, 40_049_000, 7_000_000_000].map(bytes), ["12 B", "3.4 kB", "40.0 MB", "7.0 GB"]);
+    fn moments_have_their_unit() {
         assert_eq!([-1_940, 0, 12_049].map(moment_ms), ["-1.9 s", "0.0 s", "12.0 s"]);
     }
 

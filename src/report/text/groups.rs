@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Page;
-use super::format::{bytes, span_ms, span_us};
+use super::format::{span_ms, span_us};
 use super::head::{or_dash, three_ms};
 use super::table::Table;
 use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, ProcessFinding, Quantiles, WindowFinding};
-use crate::digits::grouped;
+use crate::digits::{bytes, grouped};
 use crate::record::fact::Totals;
 
 pub(super) fn records(page: &mut Page, findings: &Findings) {

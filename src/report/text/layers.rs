@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Page;
-use super::format::{bytes, moment_ms, span_ms, wrapped};
+use super::format::{moment_ms, span_ms, wrapped};
 use super::table::{Table, WIDTH};
 use crate::analyze::findings::{Findings, StepFinding};
 use crate::analyze::layers::findings::{LayerFinding, ProbeFinding, StageFinding, Waterfall};
-use crate::digits::grouped;
+use crate::digits::{bytes, grouped};
 use crate::record::layer::Layer;
 
 /// Waterfalls that are drawn; those that were held up longest. `run.json` has all.

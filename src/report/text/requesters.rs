@@ -1,12 +1,11 @@
 //! What each group of requesters did: apart from producers, whose own Metadata requests are counted with them.
 
 use super::Page;
-use super::format::bytes;
 use super::groups::listed;
 use super::head::or_dash;
 use super::table::Table;
 use crate::analyze::findings::Findings;
-use crate::digits::grouped;
+use crate::digits::{bytes, grouped};
 
 pub(super) fn requesters(page: &mut Page, findings: &Findings) {
     let mut table = Table::new(&[

@@ -1,12 +1,12 @@
 //! Metadata requests by time of the run: how many, how large, how slow; and the nodes' CPU meanwhile.
 
 use super::Page;
-use super::format::{bytes, span_us};
+use super::format::span_us;
 use super::groups::{UNKNOWN, or_unknown, three};
 use super::table::Table;
 use crate::analyze::findings::Findings;
 use crate::analyze::storm::findings::{BrokerFinding, ClientFinding, StormFinding};
-use crate::digits::grouped;
+use crate::digits::{bytes, grouped};
 
 /// Parts that are shown; `run.json` has all.
 const SHOWN_MAX: usize = 14;
