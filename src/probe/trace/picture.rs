@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::diagnosis::{Diagnosis, Finding, Outcome};
-use super::roll::{Node, Roll, Speaker};
+use super::roll::{Node, Roll};
 use super::rows::{AddressRow, ControllerRow, FindingRow, LoggedRow, NodeRow, PartitionRow, QuorumRow, VersionRow};
 use super::sighting::{Heard, Sighting, Silence, Unheard, Voice};
 use super::survey::{self, Surveyed, Version};
@@ -87,7 +87,7 @@ impl Picture {
             quorum: sighting.quorum().map(quorum_row),
             controller_log_offset: sighting.log.as_ref().ok().map(|log| log.offset),
             nodes,
-            addresses: sighting.voices.iter().filter(|voice| is_nobodys(&roll, voice)).map(address_row).collect(),
+            addresses: sighting.voices.iter().filter(|voice| roll.is_nobodys(&voice.address)).map(address_row).collect(),
             controllers: sighting.controllers.iter().map(|(address, told)| controller_row(address, told)).collect(),
             topic: sighting.scope.topic.clone(),
             topics,
@@ -149,10 +149,6 @@ impl Shown {
 
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn is_nobodys(roll: &Roll<'_>, voice: &Voice) -> bool {
-    matches!(roll.speaker(&voice.address), Speaker::Address(_))
 }
 
 fn finding_row(finding: &Finding) -> FindingRow {

@@ -197,6 +197,11 @@ impl<'a> Roll<'a> {
     pub(super) fn speaker(&self, address: &HostPort) -> Speaker {
         self.speakers.get(address).cloned().unwrap_or_else(|| Speaker::Address(Arc::from(address.to_string())))
     }
+
+    /// Whether no broker calls an address its own.
+    pub(super) fn is_nobodys(&self, address: &HostPort) -> bool {
+        matches!(self.speaker(address), Speaker::Address(_))
+    }
 }
 
 /// Addresses of each broker, by anybody's word.

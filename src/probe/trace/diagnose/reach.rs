@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::Case;
 use crate::ids::HostPort;
 use crate::probe::trace::diagnosis::{Cause, Finding};
-use crate::probe::trace::roll::Speaker;
 use crate::probe::trace::sighting::{Silence, Unheard, Voice};
 use crate::probe::trace::words::listed;
 
@@ -56,9 +55,9 @@ fn two_clusters(case: &Case<'_>) -> Option<Finding> {
 
 /// Addresses that were given, and that no broker calls its own.
 fn bootstrap_silent(case: &Case<'_>) -> Option<Finding> {
-    let is_nobodys = |voice: &&Voice| matches!(case.roll.speaker(&voice.address), Speaker::Address(_));
     let given = |voice: &&Voice| case.sighting.bootstrap.contains(&voice.address) && voice.view.is_err();
-    let silent: Vec<Voice> = case.sighting.voices.iter().filter(given).filter(is_nobodys).cloned().collect();
+    let silent: Vec<Voice> =
+        case.sighting.voices.iter().filter(given).filter(|voice| case.roll.is_nobodys(&voice.address)).cloned().collect();
     (!silent.is_empty()).then(|| {
         let (noun, verb) = if silent.len() == 1 { ("An address", "does") } else { ("Addresses", "do") };
         finding(
