@@ -8,6 +8,7 @@ mod client_links;
 mod cluster;
 mod dynamic;
 mod expect;
+mod group_names;
 mod links;
 mod nodes;
 mod producers;
@@ -51,8 +52,8 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
     let mut all_names = group_names.clone();
     let requesters = requesters::read(&root.tables("requesters"), &mut all_names, &scene);
-    client_links::check_groups(&mut scene, all_names.as_deref());
-    let expectations = expect::read(&root.tables("expect"), group_names.as_deref(), &scene);
+    client_links::check_groups(&mut scene, all_names.all());
+    let expectations = expect::read(&root.tables("expect"), group_names.all(), &scene);
     Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
         about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),

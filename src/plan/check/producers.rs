@@ -11,27 +11,15 @@ use crate::plan::producer_config;
 use crate::plan::raw::{At, Fields, Property};
 use crate::plan::units::{self, Rate};
 
+use super::group_names::GroupNames;
 use super::scene::Scene;
 use super::words;
 
-/// Reads all groups, and their names. `None`: a name could not be read, so no group can be called unknown.
-pub(super) fn read(sections: &[Fields<'_>], scene: &Scene<'_>) -> (Vec<ProducerGroup>, Option<Vec<String>>) {
-    let mut names: Vec<String> = Vec::new();
-    let mut complete = true;
-    let mut groups = Vec::new();
-    for fields in sections {
-        let name = fields.text("name").and_then(|name| words::name(&name, "name", scene.problems));
-        if let Some(name) = name {
-            if names.iter().any(|other| other == name) {
-                let problem = Problem::error(fields.span_of("name"), format!("a group `{name}` is already there"));
-                scene.report(problem.label("second of this name").hint("client ids are made of the name: give each group its own"));
-            }
-            names.push(name.to_owned());
-        }
-        complete &= name.is_some();
-        groups.push(group(name.unwrap_or_default(), fields, scene));
-    }
-    (groups, complete.then_some(names))
+/// Reads all groups, and their names.
+pub(super) fn read(sections: &[Fields<'_>], scene: &Scene<'_>) -> (Vec<ProducerGroup>, GroupNames) {
+    let mut names = GroupNames::new();
+    let groups = sections.iter().map(|fields| group(&names.read(fields, scene), fields, scene)).collect();
+    (groups, names)
 }
 
 fn group(name: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> ProducerGroup {

@@ -6,35 +6,20 @@ use crate::plan::problem::Problem;
 use crate::plan::raw::{Fields, TextsOrText};
 use crate::plan::units::Rate;
 
+use super::group_names::GroupNames;
+use super::producers;
 use super::scene::Scene;
-use super::{producers, words};
 
-/// Reads all groups. `names` are those of the groups so far, and gets these too; `None`: a name could not be read, so no group can be called
-/// unknown.
-pub(super) fn read(sections: &[Fields<'_>], names: &mut Option<Vec<String>>, scene: &Scene<'_>) -> Vec<RequesterGroup> {
-    let mut groups = Vec::new();
-    for fields in sections {
-        let name = fields.text("name").and_then(|name| words::name(&name, "name", scene.problems));
-        match (name, names.as_mut()) {
-            (Some(name), Some(names)) => {
-                if names.iter().any(|other| other == name) {
-                    let problem = Problem::error(fields.span_of("name"), format!("a group `{name}` is already there"));
-                    scene.report(problem.label("second of this name").hint("client ids are made of the name: give each group its own"));
-                }
-                names.push(name.to_owned());
-            }
-            (None, _) => *names = None,
-            (Some(_), None) => {}
-        }
-        groups.push(RequesterGroup {
-            name: name.unwrap_or_default().to_owned(),
-            count: fields.integer("count").and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
-            rate_per_second: rate(fields, scene),
-            list: list(fields, scene),
-            active: producers::active(fields, scene),
-        });
-    }
-    groups
+/// Reads all groups. `names` are those of the groups so far, and gets these too.
+pub(super) fn read(sections: &[Fields<'_>], names: &mut GroupNames, scene: &Scene<'_>) -> Vec<RequesterGroup> {
+    let group = |fields: &Fields<'_>| RequesterGroup {
+        name: names.read(fields, scene),
+        count: fields.integer("count").and_then(|count| u32::try_from(count).ok()).unwrap_or(1),
+        rate_per_second: rate(fields, scene),
+        list: list(fields, scene),
+        active: producers::active(fields, scene),
+    };
+    sections.iter().map(group).collect()
 }
 
 fn rate(fields: &Fields<'_>, scene: &Scene<'_>) -> f64 {
