@@ -103,7 +103,7 @@ fn have_read(goal: i64, running: &[BrokerId], quorum: &QuorumView) -> Result<(),
     Ok(())
 }
 
-fn numbers(ids: &[BrokerId]) -> Vec<i32> {
+pub(super) fn numbers(ids: &[BrokerId]) -> Vec<i32> {
     ids.iter().map(|id| id.0).collect()
 }
 

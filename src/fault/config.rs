@@ -29,7 +29,7 @@ impl Hands {
     }
 
     pub(super) async fn configure_broker(&self, broker: BrokerId, change: &PropertyChange) -> Result<(), Outcome> {
-        let listener = listener_of(&*self.cluster, broker).ok_or_else(|| Outcome::Failed(format!("node {broker} is no broker")))?;
+        let listener = client_listener_of(&*self.cluster, broker).ok_or_else(|| Outcome::Failed(format!("node {broker} is no broker")))?;
         let (resource, names) = (&ConfigResource::Broker(broker), &names(change));
         let before = self.before(change, || self.admin.configs_of(listener, resource, Some(names))).await?;
         // Before the change: a caller that is dropped in mid-call must still be healed.
@@ -50,8 +50,8 @@ impl Hands {
     }
 }
 
-/// Where a broker is asked.
-pub(super) fn listener_of(cluster: &dyn Cluster, broker: BrokerId) -> Option<&HostPort> {
+/// Where a broker takes and tells its properties.
+pub(super) fn client_listener_of(cluster: &dyn Cluster, broker: BrokerId) -> Option<&HostPort> {
     cluster.nodes().iter().find(|node| node.id == broker)?.client_listener.as_ref()
 }
 
@@ -80,7 +80,7 @@ impl Watch {
         change: &PropertyChange,
         within: Duration,
     ) -> Result<(Moment, String), String> {
-        let listener = listener_of(&*self.cluster, broker).ok_or_else(|| format!("node {broker} is no broker"))?;
+        let listener = client_listener_of(&*self.cluster, broker).ok_or_else(|| format!("node {broker} is no broker"))?;
         let resource = ConfigResource::Broker(broker);
         let asked = [(broker, listener)];
         self.until(LOOK_EVERY, within, || self.look_at_configs(&asked, &resource, change)).await

@@ -6,7 +6,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::config::client_listener_of;
 use super::primitive::NodeAct;
+use super::runner::ADMIN_CLIENT_ID;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, ClusterError};
 use crate::ids::BrokerId;
@@ -39,6 +41,23 @@ pub enum Heal {
         /// To whom.
         to: BrokerId,
     },
+}
+
+impl Heal {
+    /// Undoes a fault; of a cluster that does not stay only what would hinder its end.
+    async fn carry_out(&self, cluster: &dyn Cluster, clock: &Clock, stays: bool) -> Result<(), HealFailure> {
+        match self {
+            Self::Unpause(node) => cluster.unpause(*node).await?,
+            Self::ClientLinks => cluster.relay().iter().for_each(|relay| relay.heal()),
+            _ if !stays => {}
+            Self::Start(node) => cluster.start(*node).await?,
+            Self::Connect(node) => cluster.connect(*node).await?,
+            Self::Limits(node) => cluster.limit(*node, cluster.usual_limits()).await?,
+            Self::MendLink { from, to } => cluster.mend_links(*from, &[*to]).await?,
+            Self::Properties { broker, back } => give_back(cluster, clock, *broker, back).await?,
+        }
+        Ok(())
+    }
 }
 
 /// A fault that could not be undone.
@@ -80,30 +99,10 @@ impl Guards {
         let mut failed = Vec::new();
         // One at a time, and each forgotten only afterwards: a caller that is dropped half-way can come back for it and the rest.
         while let Some(heal) = self.latest() {
-            let forget = || self.lock().retain(|known| *known != heal);
-            let healed = match &heal {
-                Heal::Unpause(node) => cluster.unpause(*node).await,
-                Heal::ClientLinks => {
-                    cluster.relay().iter().for_each(|relay| relay.heal());
-                    Ok(())
-                }
-                _ if !stays => Ok(()),
-                Heal::Start(node) => cluster.start(*node).await,
-                Heal::Connect(node) => cluster.connect(*node).await,
-                Heal::Limits(node) => cluster.limit(*node, cluster.usual_limits()).await,
-                Heal::MendLink { from, to } => cluster.mend_links(*from, &[*to]).await,
-                Heal::Properties { broker, back } => {
-                    let given = give_back(cluster, clock, *broker, back).await;
-                    forget();
-                    if let Err(error) = given {
-                        failed.push(HealError { heal, source: error.into() });
-                    }
-                    continue;
-                }
-            };
-            forget();
+            let healed = heal.carry_out(cluster, clock, stays).await;
+            self.lock().retain(|known| *known != heal);
             if let Err(source) = healed {
-                failed.push(HealError { heal, source: source.into() });
+                failed.push(HealError { heal, source });
             }
         }
         failed
@@ -173,9 +172,8 @@ impl Guards {
 
 /// Asks a broker to take its properties back; one that is just coming up is waited for.
 async fn give_back(cluster: &dyn Cluster, clock: &Clock, broker: BrokerId, back: &ConfigChange) -> Result<(), AdminError> {
-    let node = cluster.nodes().iter().find(|node| node.id == broker);
-    let listener = node.and_then(|node| node.client_listener.as_ref()).ok_or(AdminError::NoBootstrap)?;
-    Admin::new(vec![listener.clone()], "chaos-admin", clock.clone()).alter_broker_configs(broker, listener, back).await
+    let listener = client_listener_of(cluster, broker).ok_or(AdminError::NoBootstrap)?;
+    Admin::new(vec![listener.clone()], ADMIN_CLIENT_ID, clock.clone()).alter_broker_configs(broker, listener, back).await
 }
 
 fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {

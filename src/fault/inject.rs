@@ -29,10 +29,10 @@ const LAG_MAX: Duration = Duration::from_secs(2);
 /// Pause between two looks at such a view.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// UNKNOWN_TOPIC_OR_PARTITION, TOPIC_ALREADY_EXISTS and INVALID_PARTITIONS.
+/// What Kafka says where there is nothing to change.
 const ABSENT: ErrorCode = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-const EXISTS: ErrorCode = ErrorCode(36);
-const DOES_NOT_GROW: ErrorCode = ErrorCode(37);
+const EXISTS: ErrorCode = ErrorCode::TOPIC_ALREADY_EXISTS;
+const DOES_NOT_GROW: ErrorCode = ErrorCode::INVALID_PARTITIONS;
 
 /// Acts on one cluster.
 #[derive(Clone, Debug)]

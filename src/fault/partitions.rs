@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::condition::numbers;
 use super::event::Outcome;
 use super::inject::Hands;
 use super::observe::LOOK_EVERY;
@@ -73,9 +74,7 @@ fn is_elsewhere(view: &PartitionView, (partition, replicas): &Replicas) -> bool 
 fn wanted(to: &Reassignment, topic: &TopicView, brokers: &[BrokerId]) -> Result<Vec<Replicas>, String> {
     let count = topic.partitions.len();
     match to {
-        Reassignment::One(partition, replicas) if topic.partitions.iter().any(|view| view.partition == *partition) => {
-            Ok(vec![(*partition, replicas.clone())])
-        }
+        Reassignment::One(partition, replicas) if topic.partition(*partition).is_some() => Ok(vec![(*partition, replicas.clone())]),
         Reassignment::One(partition, _) => Err(format!("topic {} has no partition {partition}", topic.name)),
         Reassignment::Each(rows) if rows.len() == count => {
             Ok(topic.partitions.iter().zip(rows).map(|(view, replicas)| (view.partition, replicas.clone())).collect())
@@ -126,8 +125,10 @@ impl Watch {
 fn are_elected(name: &TopicName, before: &[Before], view: &ClusterView) -> Result<(), String> {
     let topic = view.topic(name).ok_or_else(|| format!("does not show topic {name}"))?;
     for (partition, epoch) in before {
-        let shown = topic.partitions.iter().find(|view| view.partition == *partition);
-        let shown = shown.filter(|shown| shown.leader.is_some()).ok_or_else(|| format!("shows no leader of {name}/{partition}"))?;
+        let shown = topic
+            .partition(*partition)
+            .filter(|shown| shown.leader.is_some())
+            .ok_or_else(|| format!("shows no leader of {name}/{partition}"))?;
         // Without epochs only a leader that is the first replica tells that there was an election.
         let is_elected = match (epoch, shown.leader_epoch) {
             (Some(before), Some(now)) => now > *before,
@@ -143,10 +144,8 @@ fn are_elected(name: &TopicName, before: &[Before], view: &ClusterView) -> Resul
 fn are_there(name: &TopicName, moving: &[Replicas], view: &ClusterView) -> Result<(), String> {
     let topic = view.topic(name).ok_or_else(|| format!("does not show topic {name}"))?;
     for (partition, replicas) in moving {
-        let shown = topic.partitions.iter().find(|view| view.partition == *partition);
-        let shown = shown.map(|shown| &shown.replicas[..]).unwrap_or_default();
+        let shown = topic.partition(*partition).map(|shown| &shown.replicas[..]).unwrap_or_default();
         if shown != replicas {
-            let numbers = |ids: &[BrokerId]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
             return Err(format!("shows {name}/{partition} on {:?} instead of {:?}", numbers(shown), numbers(replicas)));
         }
     }

@@ -14,8 +14,8 @@ use crate::ids::{TopicId, TopicName};
 use crate::kafka::admin::{ClusterView, ErrorCode, NewTopic, Placement, TopicView};
 use crate::plan::model::{Replication, Reshape};
 
-/// TOPIC_ALREADY_EXISTS: the old one is not quite gone.
-const EXISTS: ErrorCode = ErrorCode(36);
+/// The old one is not quite gone.
+const EXISTS: ErrorCode = ErrorCode::TOPIC_ALREADY_EXISTS;
 /// Longest wait until it is.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
 /// Pause between two attempts to make the new one.

@@ -26,7 +26,7 @@ use crate::kafka::admin::Admin;
 use crate::plan::model::Step;
 
 /// Client id of changes to topics.
-const ADMIN_CLIENT_ID: &str = "chaos-admin";
+pub(super) const ADMIN_CLIENT_ID: &str = "chaos-admin";
 /// Client id of looking.
 pub(super) const PROBE_CLIENT_ID: &str = "chaos-observer";
 /// Longest wait for one broker's answer when looking.

@@ -24,11 +24,6 @@ use super::{Admin, AdminError, Failure, TopicFailure, is_passing};
 use crate::ids::{BrokerId, TopicId, TopicName};
 use crate::kafka::wire::error::ErrorCode;
 
-/// TOPIC_ALREADY_EXISTS
-const TOPIC_EXISTS: ErrorCode = ErrorCode(36);
-/// INVALID_PARTITIONS: among others, the topic has that many already.
-const INVALID_PARTITIONS: ErrorCode = ErrorCode(37);
-
 /// A topic to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTopic {
@@ -186,7 +181,7 @@ fn settle<C: Change>(
 
 impl Change for NewTopic {
     type Asked = CreateTopicsRequest;
-    const ALREADY: ErrorCode = TOPIC_EXISTS;
+    const ALREADY: ErrorCode = ErrorCode::TOPIC_ALREADY_EXISTS;
     const ASKED: &'static str = "CreateTopics";
 
     fn topic(&self) -> &TopicName {
@@ -258,7 +253,7 @@ impl Change for TopicName {
 
 impl Change for Growth {
     type Asked = CreatePartitionsRequest;
-    const ALREADY: ErrorCode = INVALID_PARTITIONS;
+    const ALREADY: ErrorCode = ErrorCode::INVALID_PARTITIONS;
     const ASKED: &'static str = "CreatePartitions";
 
     fn topic(&self) -> &TopicName {

@@ -27,7 +27,7 @@ impl ClusterView {
     /// A partition that the broker knows.
     #[must_use]
     pub fn partition(&self, partition: &TopicPartition) -> Option<&PartitionView> {
-        self.topic(&partition.topic)?.partitions.iter().find(|view| view.partition == partition.partition)
+        self.topic(&partition.topic)?.partition(partition.partition)
     }
 
     /// Whether the broker lists this one.
@@ -63,6 +63,14 @@ pub struct TopicView {
     pub error: Option<ErrorCode>,
     /// Its partitions, by index.
     pub partitions: Vec<PartitionView>,
+}
+
+impl TopicView {
+    /// One of its partitions.
+    #[must_use]
+    pub fn partition(&self, partition: PartitionIndex) -> Option<&PartitionView> {
+        self.partitions.iter().find(|view| view.partition == partition)
+    }
 }
 
 /// A partition as one broker sees it.

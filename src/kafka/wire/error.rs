@@ -42,6 +42,10 @@ impl ErrorCode {
     pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
     /// 35
     pub const UNSUPPORTED_VERSION: Self = Self(35);
+    /// 36
+    pub const TOPIC_ALREADY_EXISTS: Self = Self(36);
+    /// 37
+    pub const INVALID_PARTITIONS: Self = Self(37);
     /// 45
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: Self = Self(45);
     /// 46
