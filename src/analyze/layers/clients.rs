@@ -208,25 +208,38 @@ impl Clients {
     /// How each client first came to know of a change, or of what came after it.
     pub(crate) fn learned(&self, change: &Change, index: &Index) -> BTreeMap<Who, Learned> {
         let mut learned = BTreeMap::new();
-        let since_us = change.made.earliest_us();
         if change.kind == Kind::Made {
-            let Some((topic, partition)) = index.of_part(change.part) else { return learned };
-            let fits = |counted: &&Counted| {
-                counted.time_us >= since_us
-                    && i64::from(counted.to) > i64::from(partition)
-                    && counted.topic_id.is_none_or(|id| id == change.after.topic_id)
-            };
-            for counted in self.counts.get(&topic).into_iter().flatten().filter(fits) {
-                learned.entry(counted.who).or_insert(counted.how());
-            }
-            return learned;
-        }
-        for seen in self.parts.get(&change.part).into_iter().flat_map(|part| &part.seen) {
-            if seen.time_us >= since_us && seen.reflects(change) {
-                learned.entry(seen.who).or_insert_with(|| self.how_learned(seen));
-            }
+            self.counted_since(change, index).for_each(|counted| _ = learned.entry(counted.who).or_insert(counted.how()));
+        } else {
+            self.seen_since(change).for_each(|seen| _ = learned.entry(seen.who).or_insert_with(|| self.how_learned(seen)));
         }
         learned
+    }
+
+    /// The same of one client.
+    pub(crate) fn learned_by(&self, client: Who, change: &Change, index: &Index) -> Option<Learned> {
+        if change.kind == Kind::Made {
+            self.counted_since(change, index).find(|counted| counted.who == client).map(Counted::how)
+        } else {
+            self.seen_since(change).find(|seen| seen.who == client).map(|seen| self.how_learned(seen))
+        }
+    }
+
+    /// Counts of a topic's partitions that hold one that was made.
+    fn counted_since<'a>(&'a self, change: &'a Change, index: &Index) -> impl Iterator<Item = &'a Counted> {
+        let of_part = index.of_part(change.part);
+        let counts = of_part.and_then(|(topic, _)| self.counts.get(&topic)).into_iter().flatten();
+        counts.filter(move |counted| {
+            counted.time_us >= change.made.earliest_us()
+                && of_part.is_some_and(|(_, partition)| i64::from(counted.to) > i64::from(partition))
+                && counted.topic_id.is_none_or(|id| id == change.after.topic_id)
+        })
+    }
+
+    /// Leaders in caches that show a change.
+    fn seen_since<'a>(&'a self, change: &'a Change) -> impl Iterator<Item = &'a Seen> {
+        let seen = self.parts.get(&change.part).into_iter().flat_map(|part| &part.seen);
+        seen.filter(|seen| seen.time_us >= change.made.earliest_us() && seen.reflects(change))
     }
 
     /// The answer to a Metadata request is told with the same version at the same time; a leader named in an answer to Produce comes later.

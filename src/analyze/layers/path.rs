@@ -152,7 +152,7 @@ impl<'a> Walk<'_, 'a> {
         let client = self.layers.clients.client_of(self.wait.who);
         let must_learn = change.kind != Kind::Shrunk;
         let learned = client.filter(|_| must_learn).and_then(|client| {
-            let learned = self.layers.clients.learned(change, &self.layers.index).remove(&client);
+            let learned = self.layers.clients.learned_by(client, change, &self.layers.index);
             learned.filter(|learned| learned.time_us <= self.end_us)
         });
         let (placed, at, nodes) = self.placed(change, client, learned);

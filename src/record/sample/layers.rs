@@ -214,14 +214,14 @@ impl Sample {
         self.at(at_ms, fact)
     }
 
-    /// A connection that ended by its request timeout, with a request under way.
-    pub(crate) fn cut_off(self, pair: Pair, node: i32, at_ms: i64) -> Self {
+    /// A connection that ended, with so many requests under way.
+    pub(crate) fn disconnected(self, pair: Pair, node: i32, (cause, in_flight): (&str, u32), at_ms: i64) -> Self {
         let fact = Fact::Disconnected {
             group: pair.0.to_owned(),
             producer: ProducerIndex(pair.1),
             node: BrokerId(node),
-            cause: "request_timeout".to_owned(),
-            in_flight: 1,
+            cause: cause.to_owned(),
+            in_flight,
             metadata_in_flight: false,
         };
         self.at(at_ms, fact)

@@ -92,20 +92,12 @@ fn producers_that_share_a_client_know_what_it_knows() {
 #[test]
 fn requests_and_ends_of_connections_are_found_by_time() {
     let pair = Pair("steady", 0, 0);
-    let lost = |cause: &str| Fact::Disconnected {
-        group: "steady".to_owned(),
-        producer: crate::ids::ProducerIndex(0),
-        node: BrokerId(3),
-        cause: cause.to_owned(),
-        in_flight: 0,
-        metadata_in_flight: false,
-    };
     let stream = moved()
         .asked(pair, answered(1, "age", 3), 10_005)
         .asked(pair, answered(2, "age", 4), 10_500)
-        .at(10_100, lost("refused"))
-        .at(10_200, lost("setup_timeout"))
-        .at(10_300, lost("setup_timeout"));
+        .disconnected(pair, 3, ("refused", 0), 10_100)
+        .disconnected(pair, 3, ("setup_timeout", 0), 10_200)
+        .disconnected(pair, 3, ("setup_timeout", 0), 10_300);
     let mut seen = seen(&stream);
     let who = seen.index.who("steady", crate::ids::ProducerIndex(0));
     let asked = |from: i64, until: i64| seen.clients.asked(who, from * 1000, until * 1000).map(|asked| asked.node.0).collect::<Vec<_>>();

@@ -24,7 +24,7 @@ fn sighting(stream: Sample, which: u8, node: i32, at_ms: i64) -> Sample {
         11 => stream.record(502, fenced(2), at_ms),
         12 => stream.refused(STEADY, 3, if node == 1 { 45 } else { 6 }, at_ms),
         13 => stream.refused(STEADY, 2, 6, at_ms),
-        14 => stream.cut_off(STEADY, node, at_ms),
+        14 => stream.disconnected(STEADY, node, ("request_timeout", 1), at_ms),
         15 => stream.record(503, MOVED.changed(), at_ms),
         _ => stream.step(2, "start", "2", at_ms),
     }

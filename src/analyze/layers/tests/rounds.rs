@@ -1,7 +1,6 @@
 //! Rounds that stick one layer each, or none.
 
 use super::{answer, finding, held};
-use crate::ids::BrokerId;
 use crate::record::broker::{Led, LogEnd};
 use crate::record::fact::{Fact, StepOutcome};
 use crate::record::histogram::LatencyHistogram;
@@ -153,16 +152,8 @@ fn requests_that_do_not_reach_the_new_leader_are_stuck_on_their_route() {
     let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s";
     assert_eq!(answer(&held(&stream.routed(STEADY, 3, 10_205).end(40_000), 1)), (Layer::Route, Some(3), Some("steady"), true, words));
     // Without one, they cannot even be sent; nobody looks at the log.
-    let disconnected = |cause: &str| Fact::Disconnected {
-        group: "steady".to_owned(),
-        producer: crate::ids::ProducerIndex(0),
-        node: BrokerId(3),
-        cause: cause.to_owned(),
-        in_flight: 0,
-        metadata_in_flight: false,
-    };
-    let stream = moved_and_known().at(20_400, disconnected("setup_timeout"));
-    let stream = (0..3).fold(stream, |stream, _| stream.at(39_900, disconnected("closing"))).end(40_000);
+    let stream = moved_and_known().disconnected(STEADY, 3, ("setup_timeout", 0), 20_400);
+    let stream = (0..3).fold(stream, |stream, _| stream.disconnected(STEADY, 3, ("closing", 0), 39_900)).end(40_000);
     let words = "orders/0: producers of `steady` know leader 3, epoch 5, but nothing reaches it since 10.2 s (their connections end by \
                  setup_timeout)";
     assert_eq!(answer(&held(&stream, 1)), (Layer::Route, Some(3), Some("steady"), true, words));
@@ -182,17 +173,7 @@ fn a_question_that_nobody_answers_is_stuck_on_its_route_too() {
 #[test]
 fn a_leader_that_clients_cannot_reach_is_named_without_any_change() {
     let stream = log_of_new_leader(log_of_new_leader(cluster().step(1, "link", "clients -> 2", 10_000), 12, 70, 70), 30, 70, 70);
-    let stream = stream.at(
-        20_000,
-        Fact::Disconnected {
-            group: "steady".to_owned(),
-            producer: crate::ids::ProducerIndex(0),
-            node: BrokerId(2),
-            cause: "request_timeout".to_owned(),
-            in_flight: 1,
-            metadata_in_flight: false,
-        },
-    );
+    let stream = stream.disconnected(STEADY, 2, ("request_timeout", 1), 20_000);
     let held = held(&stream.gap(STEADY, 10_050, None).end(40_000), 1);
     assert_eq!((held.layer, held.node, held.is_stuck), (Layer::Route, Some(2), true));
 }
