@@ -47,7 +47,10 @@ const STEPS: &[(&str, &str)] = &[
     ("wait = { for = \"1s\" }", ""),
     ("config = { broker = \"leader-of(orders/2)\", set = { \"num.io.threads\" = 6 } }", "told by broker 3"),
     ("config = { topic = \"orders\", unset = [\"retention.ms\"] }", "told by broker 1, 2, 3"),
+    // What is made anew has the properties that the broker that is asked knows of.
+    ("wait = { for = \"2s\" }", ""),
     ("recreate-topic = { topic = \"orders\" }", "topic id "),
+    ("wait = { for = \"1s\" }", ""),
     ("recreate-topic = { topic = \"orders\", config = { \"min.insync.replicas\" = 1 } }", "topic id "),
     // Who leads a topic that was only just made, the broker that is asked may not know yet.
     ("wait = { for = \"2s\" }", ""),
