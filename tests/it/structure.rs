@@ -26,7 +26,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("load", &["plan::model"]),
     ("engine", &["kafka", "load", "record", "plan::model", "plan::producer_config", "cluster"]),
     ("probe", &["kafka", "record"]),
-    ("analyze", &["record", "plan::model"]),
+    ("analyze", &["record", "plan::model", "kafka::wire::error"]),
     ("report", &["analyze", "record"]),
     ("ui", &["analyze"]),
     ("run", &["plan", "cluster", "fault", "kafka", "load", "engine", "probe", "record", "analyze", "report", "ui"]),

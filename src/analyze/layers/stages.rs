@@ -11,6 +11,7 @@ use super::order::{Observed, Placed, Sight, place};
 use super::step::{Step, Wait};
 use super::words;
 use crate::ids::BrokerId;
+use crate::kafka::wire::error::ErrorCode;
 use crate::record::layer::Layer;
 
 /// A stage, without its place.
@@ -85,7 +86,7 @@ pub(crate) fn of_change(layers: &Layers, step: &Step<'_>, change: &Change) -> St
     if let (Some(leader), true) = (change.after.leader, matches!(change.kind, Kind::Made | Kind::Led)) {
         let (sight, what) = match layers.caches.serving(change) {
             Serving::Since(sight) => (Some(sight), "serves in its epoch".to_owned()),
-            Serving::Refused(code) => (None, format!("refuses: error {code}")),
+            Serving::Refused(code) => (None, format!("refuses: {}", ErrorCode(code))),
             Serving::NotAsked => (None, "not asked".to_owned()),
         };
         let after: Vec<usize> = leader_cache.into_iter().chain([committed]).collect();

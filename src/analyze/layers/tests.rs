@@ -169,7 +169,7 @@ fn a_leader_that_refuses_for_a_while_is_named_with_its_error() {
         .routed(STEADY, 3, 10_210)
         .serves(3, MOVED, None, 13_000)
         .gap(STEADY, 10_030, Some(13_020));
-    let words = "orders/0: 2.8 of 3.0 s until leader 3 served (it refused with error 78)";
+    let words = "orders/0: 2.8 of 3.0 s until leader 3 served (it refused with OFFSET_NOT_AVAILABLE (78))";
     assert_eq!(answer(&held(&stream.end(40_000), 1)), (Layer::Servable, Some(3), None, false, words));
 }
 

@@ -8,6 +8,7 @@ use super::remarks::answer;
 use super::scan::Late;
 use super::step::Step;
 use crate::ids::BrokerId;
+use crate::kafka::wire::error::ErrorCode;
 use crate::record::layer::Layer;
 
 /// A leader named in an answer to Produce, among the reasons of requests.
@@ -140,7 +141,7 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
             format!("in which `{group}` got nothing acknowledged by leader {node}; whether requests reached it, nobody saw")
         }
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
-        (_, Why::Refused(code)) => format!("in which leader {node} refused (error {code})"),
+        (_, Why::Refused(code)) => format!("in which leader {node} refused ({})", ErrorCode(code)),
         (Layer::Fetched, Why::OldLeader) => format!("until broker {node}, to which `{group}` still sent, had fetched the record"),
         (Layer::BrokerCache, Why::OldLeader) => format!("until broker {node}, to which `{group}` still sent, knew that it leads no more"),
         (Layer::Detected, _) => "until the controller had made its record".to_owned(),
@@ -149,7 +150,7 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         (Layer::BrokerCache, _) => format!("until the answers of broker {node} showed it"),
         (Layer::Servable, _) => {
             let code = path.change.and_then(|change| layers.caches.refusal(change));
-            let code = code.map_or_else(String::new, |code| format!(" (it refused with error {code})"));
+            let code = code.map_or_else(String::new, |code| format!(" (it refused with {})", ErrorCode(code)));
             format!("until leader {node} served{code}")
         }
         (Layer::ClientCache, _) => {
@@ -192,7 +193,7 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
             format!("{part}: `{group}` gets nothing acknowledged by leader {node} since {since} s; whether requests reach it, nobody saw")
         }
         (_, Why::Silent(why)) => format!("{part}: leader {node} does not answer anybody since {since} s ({why})"),
-        (_, Why::Refused(code)) => format!("{part}: leader {node} refuses since {since} s (error {code})"),
+        (_, Why::Refused(code)) => format!("{part}: leader {node} refuses since {since} s ({})", ErrorCode(code)),
         (Layer::Detected, _) => format!("{part}: the controller has made no record since {since} s{still}"),
         (Layer::Committed, _) => format!("{part}: {offset} of the controller's log is not committed since {since} s"),
         (Layer::Fetched, _) => format!("{part}: broker {node} has not fetched the controller's log past {offset} since {since} s{still}"),

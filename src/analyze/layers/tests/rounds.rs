@@ -82,7 +82,7 @@ fn a_leader_that_refuses_is_stuck_in_serving() {
     let mut stream = followed_by(stream, &[1, 2, 3], 10_030);
     stream.facts.retain(|stamped| !matches!(stamped.fact, Fact::Servable { .. }));
     let held = held(&stream.serves(3, MOVED, Some(56), 10_050).end(40_000), 1);
-    let words = "leader 3 of orders/0 refuses: error 56 since 10.0 s";
+    let words = "leader 3 of orders/0 refuses: KAFKA_STORAGE_ERROR (56) since 10.0 s";
     assert_eq!(answer(&held), (Layer::Servable, Some(3), None, true, words));
 }
 
@@ -274,6 +274,6 @@ fn where_nobody_looked_nothing_is_claimed_of_requests() {
     let words = "orders/0: `steady` gets nothing acknowledged by leader 3 since 10.2 s; whether requests reach it, nobody saw";
     assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
     let stream = moved_and_known().routed(STEADY, 3, 10_205).refused(STEADY, 3, 19, 39_000).end(40_000);
-    let words = "orders/0: leader 3 refuses since 10.2 s (error 19)";
+    let words = "orders/0: leader 3 refuses since 10.2 s (NOT_ENOUGH_REPLICAS (19))";
     assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, Some(3), Some("steady"), true, words));
 }
