@@ -31,6 +31,7 @@ mod words;
 
 use crate::analyze::outage::{GroupBasis, Hit, Stretches};
 use crate::analyze::window::StepWindow;
+use crate::ids::BrokerId;
 use crate::record::fact::{Fact, Stamped};
 use crate::record::layer::ControllerChange;
 use crate::record::step::StepLedger;
@@ -103,6 +104,13 @@ impl Layers {
             return Vec::new();
         }
         step::steps(self, scene).iter().map(|step| held::finding(self, step)).collect()
+    }
+
+    /// When a broker's answers began to show a change, or a later state: also one that looks like the state before the change, of which a broker
+    /// that was away in between never shows anything.
+    pub(crate) fn shows(&self, broker: BrokerId, change: &log::Change) -> Option<order::Sight> {
+        let later = || self.log.changes().iter().filter(|later| later.part == change.part && later.offset > change.offset);
+        self.caches.shows(broker, change).or_else(|| later().find_map(|later| self.caches.shows(broker, later)))
     }
 
     /// What the probes have cost; `None`: nothing looked.

@@ -242,7 +242,7 @@ impl<'a> Walk<'_, 'a> {
                 is_pulled_in: false,
             };
             let fetched = unseen(self.layers.quorum.fetched(last.node, change.offset, made_us));
-            let cache = unseen(self.layers.caches.shows(last.node, change));
+            let cache = unseen(self.layers.shows(last.node, change));
             self.until_known(last.node, Why::Layer, fetched, cache, change, self.end_us);
         }
         self.until_asked(client, self.end_us);

@@ -35,7 +35,7 @@ type Showing = (Option<i64>, BrokerId);
 fn shown_at(layers: &Layers, step: &Step<'_>, change: &Change) -> Vec<Showing> {
     let made_us = change.made.earliest_us();
     let watched = layers.caches.brokers(made_us).filter(|broker| layers.caches.knows(*broker, change.part));
-    let shown = watched.map(|broker| (layers.caches.shows(broker, change).map(|sight| sight.time_us), broker));
+    let shown = watched.map(|broker| (layers.shows(broker, change).map(|sight| sight.time_us), broker));
     let counts = |(time_us, broker): &Showing| {
         layers.nodes.is_settled(*broker, made_us) && !layers.nodes.was_down(*broker, made_us, time_us.unwrap_or(step.end_us))
     };
@@ -169,7 +169,7 @@ fn refused(layers: &Layers, step: &Step<'_>, change: &Change) -> Option<String> 
     for (shown_us, broker) in shown_at(layers, step, change) {
         // Only as long as a look still saw the old state.
         let stale_until_us = match shown_us {
-            Some(_) => layers.caches.shows(broker, change).map_or(i64::MIN, Sight::earliest_us),
+            Some(_) => layers.shows(broker, change).map_or(i64::MIN, Sight::earliest_us),
             None => step.end_us,
         };
         let knew = |who| learned.get(&who).map(|how| how.time_us);

@@ -175,7 +175,7 @@ fn caches(
         let after: Vec<usize> = fetched.get(&broker).copied().into_iter().chain([committed]).collect();
         let is_down = layers.nodes.is_down(broker, change.made.earliest_us());
         let stage = Stage { is_down, ..stage(Layer::BrokerCache, Some(broker), "its own answer".to_owned()) };
-        (broker, stages.put(Some(stage), layers.caches.shows(broker, change), &after))
+        (broker, stages.put(Some(stage), layers.shows(broker, change), &after))
     };
     layers.caches.brokers(change.made.earliest_us()).filter(watched).map(&mut of_broker).collect()
 }

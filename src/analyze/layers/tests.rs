@@ -314,6 +314,25 @@ fn flips_skipped_elections_unclean_ones_and_refused_answers_are_told() {
     }
 }
 
+/// Broker 2 was frozen while the ISR of a partition that it does not lead shrank and grew again: it shows one state all along.
+#[test]
+fn a_broker_that_was_away_in_between_is_not_stuck_with_what_is_so_again() {
+    let (full, small) = (Part(2, 1, 4, &[1, 2, 3]), Part(2, 1, 4, &[1, 3]));
+    let away = || {
+        let stream = cluster().shows_partition(2, full, 9_000).step(1, "pause", "2", 10_000).record(501, small.changed(), 19_000);
+        let stream = [1, 3]
+            .iter()
+            .fold(stream.committed(501, 19_010), |stream, node| stream.fetched(*node, 501, 19_011).shows_partition(*node, small, 19_020));
+        stream.step(2, "unpause", "2", 40_000).record(502, unfenced(2), 40_300).fetched(2, 502, 40_600)
+    };
+    let grown = away().record(503, full.changed(), 40_400).committed(503, 40_410);
+    let back = [1, 2, 3].iter().fold(grown, |stream, node| stream.fetched(*node, 503, 40_610));
+    assert_eq!(finding(&back.end(60_000), 1).held, None);
+    let held = held(&away().end(60_000), 1);
+    let words = "broker 2 has fetched offset 501, but does not show it since 40.6 s; of orders/2 it still says leader 1, epoch 4";
+    assert_eq!(answer(&held), (Layer::BrokerCache, Some(2), None, true, words));
+}
+
 #[test]
 fn nothing_is_claimed_where_nobody_saw_the_controllers_log() {
     let stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 1).load("steady", -2, 20).step(1, "kill", "2", 10_000);

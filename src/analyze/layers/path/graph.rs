@@ -42,7 +42,7 @@ impl Walk<'_, '_> {
         let asked = if change.kind == Kind::Shrunk { leader } else { learned.and_then(|learned| learned.node) };
         let mut of_broker = |broker: Option<BrokerId>| {
             let fetched = put(broker.and_then(|broker| layers.quorum.fetched(broker, change.offset, made_us)), &[record]);
-            (fetched, put(broker.and_then(|broker| layers.caches.shows(broker, change)), &[at.committed, fetched]))
+            (fetched, put(broker.and_then(|broker| layers.shows(broker, change)), &[at.committed, fetched]))
         };
         (at.old_fetched, at.old_cache) = of_broker(old);
         (at.asked_fetched, at.asked_cache) = of_broker(asked);
