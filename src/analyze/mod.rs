@@ -286,6 +286,12 @@ impl Analysis {
         if self.layers.not_kept() > 0 {
             warnings.push(format!("{} sightings of layers were too many to keep: waterfalls may lack stages", self.layers.not_kept()));
         }
+        if self.layers.not_taken_in() > 0 {
+            warnings.push(format!(
+                "records of the controller's log that cannot be taken in: {}; what it says may differ from what is told (layers.csv has why)",
+                self.layers.not_taken_in()
+            ));
+        }
         let more_steps = self.storm.steps_without_figures();
         if more_steps > 0 {
             warnings.push(format!("Metadata requests and CPU by step: the last {more_steps} steps are told together"));

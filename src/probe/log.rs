@@ -116,7 +116,7 @@ fn changes_of(change: &Change, watched: &BTreeSet<TopicName>) -> Vec<ControllerC
         Change::ControllerElected { node } => Some(ControllerChange::ControllerElected { node: *node }),
         Change::Refused { reason } => {
             tracing::warn!(%reason, "a record of the controller's log cannot be taken in");
-            None
+            Some(ControllerChange::NotTakenIn { reason: reason.clone() })
         }
         // The rest changes nothing that a layer below would show.
         _ => None,
@@ -233,7 +233,7 @@ mod tests {
             (Change::ControllerElected { node: BrokerId(3) }, 1),
             (Change::TransactionAborted, 0),
             (Change::Nothing, 0),
-            (Change::Refused { reason: "nonsense".to_owned() }, 0),
+            (Change::Refused { reason: "nonsense".to_owned() }, 1),
         ];
         let watched = [TopicName::from("orders")].into();
         for (change, expected) in rows {
@@ -300,6 +300,7 @@ mod tests {
         let committed = |high_watermark| TailEvent::Committed { high_watermark, not_before: Some(now) };
         let (change, nothing) = (record(40, Change::PartitionChanged(step("orders"))), record(41, Change::Nothing));
         let elected = record(43, Change::ControllerElected { node: BrokerId(3) });
+        let refused = record(44, Change::Refused { reason: "no such topic".into() });
         let events = [
             TailEvent::Followed { controller: Some(BrokerId(3)), epoch: Some(LeaderEpoch(2)), detail: "it says so" },
             TailEvent::Record(&change),
@@ -310,6 +311,7 @@ mod tests {
             TailEvent::Record(&elected),
             TailEvent::Truncated { to_offset: 43, records: 1 },
             committed(44),
+            TailEvent::Record(&refused),
         ];
         for event in &events {
             board.event(now, event);
@@ -325,6 +327,9 @@ mod tests {
         let rest: Vec<_> = told.collect();
         assert_eq!(rest[0], Fact::ControllerCommitted { high_watermark: 41, not_before_us: Some(0) }, "{rest:?}");
         assert!(matches!(&rest[1], Fact::ControllerRecord(record) if record.offset == 43), "{rest:?}");
-        assert_eq!(rest[2..], [Fact::ControllerTruncated { end_offset: 43, records: 1 }]);
+        assert_eq!(rest[2], Fact::ControllerTruncated { end_offset: 43, records: 1 });
+        let Fact::ControllerRecord(refused) = &rest[3] else { panic!("{rest:?}") };
+        assert_eq!(refused.change, ControllerChange::NotTakenIn { reason: "no such topic".into() });
+        assert_eq!(rest.len(), 4);
     }
 }

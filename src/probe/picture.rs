@@ -80,7 +80,8 @@ impl Picture {
             ControllerChange::TopicMade { .. }
             | ControllerChange::Config { .. }
             | ControllerChange::FeatureLevel { .. }
-            | ControllerChange::ControllerElected { .. } => {}
+            | ControllerChange::ControllerElected { .. }
+            | ControllerChange::NotTakenIn { .. } => {}
         }
     }
 

@@ -121,6 +121,11 @@ pub enum ControllerChange {
         /// Which.
         node: BrokerId,
     },
+    /// What the record changes is not known: it cannot be read, or does not fit what was read before.
+    NotTakenIn {
+        /// Why, in words.
+        reason: String,
+    },
 }
 
 /// A broker as the controller's log has it after a change.

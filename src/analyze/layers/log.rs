@@ -96,6 +96,8 @@ pub(crate) struct ControllerLog {
     brokers: BTreeMap<BrokerId, (bool, bool)>,
     changes: Vec<Change>,
     events: Vec<Event>,
+    /// Records of which nobody knows what they changed.
+    pub(crate) not_taken_in: u64,
     last_offset: i64,
     last_epoch: Option<LeaderEpoch>,
     pub(crate) room: Room<KEPT_MAX>,
@@ -156,6 +158,10 @@ impl ControllerLog {
             }
             ControllerChange::Config { kind, name, key, .. } => event(None, Noticed::Other(format!("{kind} {name}: {key} set"))),
             ControllerChange::FeatureLevel { feature, .. } => event(None, Noticed::Other(format!("feature {feature}"))),
+            ControllerChange::NotTakenIn { .. } => {
+                self.not_taken_in += 1;
+                None
+            }
         };
         if let Some(event) = event.filter(|_| self.room.take()) {
             self.events.push(event);

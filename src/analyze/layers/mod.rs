@@ -118,6 +118,11 @@ impl Layers {
         self.cost.finding()
     }
 
+    /// Records of the controller's log of which it is not known what they changed: the log may differ from what is told of it.
+    pub(crate) fn not_taken_in(&self) -> u64 {
+        self.log.not_taken_in
+    }
+
     /// Sightings that were too many to keep: stages may be missing.
     pub(crate) fn not_kept(&self) -> u64 {
         self.log.room.refused + self.quorum.room.refused + self.caches.room.refused + self.clients.room.refused + self.ends.room.refused

@@ -4,7 +4,7 @@ use super::findings::{Held, LayerFinding};
 use crate::analyze::Analysis;
 use crate::analyze::findings::Findings;
 use crate::record::fact::Fact;
-use crate::record::layer::{BrokerShows, Layer};
+use crate::record::layer::{BrokerShows, ControllerChange, Layer};
 use crate::record::sample::layers::{Part, answered, fenced, registered, stopping, unfenced};
 use crate::record::sample::scenes::{BEFORE, MOVED, STEADY, cluster, followed_by, killed, noticed_kill};
 use crate::record::sample::{Pair, Sample};
@@ -291,7 +291,7 @@ fn flips_skipped_elections_unclean_ones_and_refused_answers_are_told() {
         .step(1, "config", "orders", 10_000)
         .record(501, none.changed(), 10_020)
         .record(502, back.changed(), 10_040)
-        .record(503, crate::record::layer::ControllerChange::PartitionChanged(unclean), 10_041)
+        .record(503, ControllerChange::PartitionChanged(unclean), 10_041)
         .committed(503, 10_050)
         .shows_partition(1, back, 10_060)
         .shows_partition(2, back, 10_900)
@@ -331,6 +331,15 @@ fn a_broker_that_was_away_in_between_is_not_stuck_with_what_is_so_again() {
     let held = held(&away().end(60_000), 1);
     let words = "broker 2 has fetched offset 501, but does not show it since 40.6 s; of orders/2 it still says leader 1, epoch 4";
     assert_eq!(answer(&held), (Layer::BrokerCache, Some(2), None, true, words));
+}
+
+#[test]
+fn records_that_cannot_be_taken_in_are_a_warning() {
+    let unreadable = ControllerChange::NotTakenIn { reason: "it ends early".into() };
+    let stream = cluster().step(1, "stop", "2", 10_000).record(501, unreadable, 10_010).record(503, MOVED.changed(), 10_020);
+    let findings = findings(&stream.end(40_000));
+    let told = findings.warnings.iter().find(|warning| warning.contains("controller's log"));
+    assert!(told.is_some_and(|warning| warning.contains("cannot be taken in: 1;")), "{told:?}");
 }
 
 #[test]

@@ -240,6 +240,7 @@ fn record_row(time_us: i64, record: &ControllerRecord) -> Row<'_> {
             let what = format!("active controller in epoch {}", record.controller_epoch.0);
             Row { node: Some(*node), what, ..row }
         }
+        ControllerChange::NotTakenIn { reason } => Row { what: format!("cannot be taken in: {reason}"), ..row },
     }
 }
 

@@ -95,7 +95,8 @@ mod tests {
         let topic = crate::ids::TopicName::from("orders");
         let removed = ControllerChange::TopicRemoved { topic: topic.clone(), topic_id: topic_id() };
         let unknown = BrokerShows::Topic { topic, topic_id: None, partition_count: 0, error: Some(3) };
-        let rows: [(Sample, &str); 16] = [
+        let unreadable = ControllerChange::NotTakenIn { reason: "record of kind 5 ends early".into() };
+        let rows: [(Sample, &str); 17] = [
             (empty().record(511, fenced(2), 9_000), ",9000,,8995,detected,controller_log,2,,,,,,,511,,,,,,\"fenced, broker epoch 5\""),
             (
                 empty().record(512, moved.changed(), 9_001),
@@ -110,6 +111,10 @@ mod tests {
                 ",9001,,8996,detected,controller_log,2,,,,,,,514,,,,,,\"registered: fenced, broker epoch 311\"",
             ),
             (empty().record(515, removed, 9_001), ",9001,,8996,detected,controller_log,,,,orders,ID,,,515,,,,,,topic removed"),
+            (
+                empty().record(516, unreadable, 9_001),
+                ",9001,,8996,detected,controller_log,,,,,,,,516,,,,,,cannot be taken in: record of kind 5 ends early",
+            ),
             (empty().committed(512, 9_012), ",9012,9002,,committed,controller_log,,,,,,,,512,,,,,,committed up to here"),
             (empty().followed(None, 9_013), ",9013,,,committed,controller_log,,,,,,,,,,,,,,no active controller: nobody answers"),
             (
