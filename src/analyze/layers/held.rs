@@ -11,7 +11,7 @@ use super::path::{Path, Segment, walk};
 use super::scan::{self, Late};
 use super::stages::{self, Stage, Stages};
 use super::step::{Step, Wait};
-use super::{Layers, ORDINARY_US, remarks, words};
+use super::{Layers, remarks, words};
 use crate::analyze::spread::Spread;
 use crate::ids::BrokerId;
 use crate::record::files::millis;
@@ -85,7 +85,7 @@ fn of_path(layers: &Layers, step: &Step<'_>, path: &Path<'_>) -> Option<Held> {
     let sum = |parts: &[&Segment<'_>]| parts.iter().map(|segment| segment.for_us()).sum::<i64>();
     let parts = places.into_values().max_by_key(|parts| sum(parts))?;
     let longest = parts.iter().rev().max_by_key(|segment| segment.for_us())?;
-    let is_told = sum(&parts) > ORDINARY_US + step.baseline_p99_us(layers.index.group_name(path.wait.who.group));
+    let is_told = sum(&parts) > step.ordinary_us(layers, path.wait);
     is_told.then(|| held_in(layers, path, longest, &parts, path.is_stuck))
 }
 

@@ -37,8 +37,12 @@ use crate::record::layer::ControllerChange;
 use crate::record::step::StepLedger;
 use findings::{LayerFinding, ProbeFinding};
 
-/// What took so much longer than the baseline's slowest records, while records waited, is told as held up. Outages begin at half of it.
+/// What took longer than this and [`ORDINARY_BASELINES`], while records waited, is told as held up. Outages begin at half of it.
 const ORDINARY_US: i64 = 1_000_000;
+
+/// So many times what the baseline's slowest records took: a change is work (logs to make, connections to open, code that runs for the first
+/// time), and a machine that is slow in the baseline is as slow with that.
+const ORDINARY_BASELINES: i64 = 3;
 
 /// The same where no record waited: nobody was hurt, clients may take their time to ask, and a machine may be busy.
 const QUIET_ORDINARY_US: i64 = 5_000_000;

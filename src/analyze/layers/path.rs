@@ -39,6 +39,8 @@ pub(crate) enum Why<'a> {
     Untold,
     /// Nobody looked whether requests reached the node.
     Unseen,
+    /// The node acknowledged late, over the same connection, and others' records meanwhile.
+    Slow,
     /// Producers still sent to this node, which did not know that it leads no more.
     OldLeader,
     /// This node had not answered batches that go before those which the new leader got.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::index::{Part, Who};
 use super::log::{Change, Event, Kind, Noticed};
 use super::order::Sight;
-use super::{Layers, Scene};
+use super::{Layers, ORDINARY_BASELINES, ORDINARY_US, Scene};
 use crate::analyze::outage::GroupBasis;
 use crate::analyze::window::StepWindow;
 use crate::ids::{PartitionIndex, TopicName};
@@ -140,9 +140,10 @@ impl<'a> Step<'a> {
         self.basis(group).is_some_and(|basis| basis.due_until_us >= until_us)
     }
 
-    /// What the slowest ordinary records of a group took before the first step; 0 without a baseline.
-    pub(crate) fn baseline_p99_us(&self, group: &str) -> i64 {
-        self.basis(group).map_or(0, |basis| basis.p99_us)
+    /// How long a record of the producer that waited may wait without anything being told as having held it up.
+    pub(crate) fn ordinary_us(&self, layers: &Layers, wait: Wait) -> i64 {
+        let baseline_p99_us = self.basis(layers.index.group_name(wait.who.group)).map_or(0, |basis| basis.p99_us);
+        ORDINARY_US + ORDINARY_BASELINES * baseline_p99_us
     }
 
     fn basis(&self, group: &str) -> Option<&GroupBasis> {

@@ -140,6 +140,9 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         (_, Why::Unseen) => {
             format!("in which `{group}` got nothing acknowledged by leader {node}; whether requests reached it, nobody saw")
         }
+        (_, Why::Slow) => {
+            format!("until leader {node} acknowledged, which took others' records meanwhile (no connection of `{group}` to it ended)")
+        }
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
         (_, Why::Refused(code)) => format!("in which leader {node} refused ({})", ErrorCode(code)),
         (Layer::Fetched, Why::OldLeader) => format!("until broker {node}, to which `{group}` still sent, had fetched the record"),

@@ -2,7 +2,6 @@
 
 use super::graph::At;
 use super::{Walk, Why};
-use crate::analyze::layers::ORDINARY_US;
 use crate::analyze::layers::ends::Flow;
 use crate::analyze::layers::log::Change;
 use crate::analyze::layers::order::Placed;
@@ -62,9 +61,10 @@ impl<'a> Walk<'_, 'a> {
 
     /// From the time at which all that should be known was known to the ack. If that is long: do requests not reach the leader, or does it not
     /// acknowledge them? It does not if it still answers with errors at the end, or if its log fills and its high watermark stands. Where its log
-    /// was watched and neither was seen, or where connections to it end, nothing reaches it.
+    /// was watched and neither was seen, or where connections to it end, nothing reaches it; unless it served others and, after a while, this
+    /// client over the same connection.
     pub(super) fn last_stretch(&mut self, leader: Option<BrokerId>, since_us: i64) {
-        let is_short = self.wait.until_us.is_some() && self.end_us - self.at_us <= ORDINARY_US;
+        let is_short = self.wait.until_us.is_some() && self.end_us - self.at_us <= self.step.ordinary_us(self.layers, self.wait);
         let (layer, why) = match leader {
             Some(leader) if !is_short => self.out_of_reach_or_silent(leader, since_us),
             _ => (Layer::Delivery, Why::Layer),
@@ -78,10 +78,12 @@ impl<'a> Walk<'_, 'a> {
         if let Some(code) = clients.last_refusal(part, who, leader, since_us.max(end_us - REFUSED_LATELY_US), end_us) {
             return (Layer::Delivery, Why::Refused(code));
         }
-        match self.layers.ends.flow(part, leader, since_us, end_us) {
+        let has_lost_connection = || clients.connections_end_by(who.group, leader, since_us, end_us).is_some();
+        match self.layers.ends.flow(part, leader, self.at_us, end_us) {
+            Flow::Through if self.wait.until_us.is_some() && !has_lost_connection() => (Layer::Delivery, Why::Slow),
             Flow::Nothing | Flow::Through => (Layer::Route, Why::Layer),
             Flow::Filling => (Layer::Delivery, Why::Layer),
-            Flow::Unknown if clients.connections_end_by(who.group, leader, since_us, end_us).is_some() => (Layer::Route, Why::Layer),
+            Flow::Unknown if has_lost_connection() => (Layer::Route, Why::Layer),
             Flow::Unknown => (Layer::Delivery, Why::Unseen),
         }
     }
