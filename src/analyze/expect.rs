@@ -51,6 +51,11 @@ impl Expected {
         self.metric.starts_with("records.") && self.group.as_deref() == Some(group)
     }
 
+    /// Whether it says how many pairs of this group by name may never come back.
+    pub(crate) fn speaks_of_hangs(&self, group: &str) -> bool {
+        self.metric == Metric::OutageHang.name() && self.group.as_deref() == Some(group)
+    }
+
     /// Holds it against the run.
     pub(crate) fn check(&self, measured: Measured<'_>) -> ExpectationFinding {
         let metric = Metric::ALL.iter().find(|(_, name)| *name == self.metric).map(|(metric, _)| *metric);

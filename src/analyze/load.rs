@@ -16,6 +16,8 @@ pub(crate) struct GroupLoad {
     pub(crate) seconds: Totals,
     /// Sum of its seconds before the baseline.
     pub(crate) warmup: Totals,
+    /// Records that were due in the baseline.
+    pub(crate) baseline_due: u64,
     /// Each producer's totals over its life.
     pub(crate) producers: BTreeMap<ProducerIndex, Totals>,
     /// End of the last second in which a record was due.
@@ -101,7 +103,11 @@ impl GroupLoad {
         if second.second < 0 {
             self.warmup.add(&second.counts);
         }
-        let window = &mut self.windows[Window::of(second.second, steady_us) as usize];
+        let window = Window::of(second.second, steady_us);
+        if window == Window::Baseline {
+            self.baseline_due += second.counts.due;
+        }
+        let window = &mut self.windows[window as usize];
         merge(&mut window.response_ok, second.histogram("response_ok")?)?;
         merge(&mut window.response_bad, second.histogram("response_bad")?)?;
         merge(&mut window.service_ok, second.histogram("service_ok")?)

@@ -176,7 +176,8 @@ impl Analysis {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
         let unreadable = self.loads.unreadable + self.requesters.unreadable + self.storm.unreadable + self.generator.unreadable;
-        reasons.trust(findings, unreadable, !self.steps.is_empty());
+        let needs_baseline = !self.steps.is_empty() && self.loads.iter().any(|(_, load)| load.baseline_due > 0);
+        reasons.trust(findings, unreadable, needs_baseline);
         for group in &findings.groups {
             let number = self.stretches.groups.iter().find(|(_, name)| *name == group.name).map(|(number, _)| number);
             let never = number.and_then(|number| outages.never.get(&number)).map_or(0, BTreeSet::len);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ids::ProducerIndex;
 use crate::record::fact::{GroupSecond, StepOutcome, UNKNOWN_REASON};
-use crate::record::sample::Sample;
+use crate::record::sample::{Pair, Sample};
 
 fn findings(stream: &Sample) -> Findings {
     let mut analysis = Analysis::new();
@@ -30,14 +30,17 @@ fn what_a_deleted_topic_held_is_told_as_gone() {
     assert!(summary(twice).contains("Topic orders was deleted 2 times:"));
 }
 
+/// The reason against a run in which one pair hangs.
+const HANGS: &str = "1 producer-partition pair of group `steady` had not recovered by the end";
+
 #[test]
 fn verdicts_and_their_first_reasons() {
     let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
     let refused = |stream: Sample| stream.at(15_000, Fact::RelayRefused { connections: 2 });
-    let hang = |stream: Sample| stream.gap(crate::record::sample::Pair("steady", 0, 0), 12_000, None);
+    let hang = |stream: Sample| stream.gap(Pair("steady", 0, 0), 12_000, None);
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
-    let table: [(Sample, Verdict, &str); 15] = [
+    let table: [(Sample, Verdict, &str); 19] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -47,7 +50,7 @@ fn verdicts_and_their_first_reasons() {
             Verdict::Fail,
             "step 1 `kill 9` changed nothing (seen)",
         ),
-        (hang(unmet(killed())).end(20_000), Verdict::Hang, "1 producer-partition pair of group `steady` had not recovered by the end"),
+        (hang(unmet(killed())).end(20_000), Verdict::Hang, HANGS),
         (
             refused(killed()).end(20_000),
             Verdict::Unknown,
@@ -61,10 +64,19 @@ fn verdicts_and_their_first_reasons() {
         ),
         (Sample::new(&[("idle", 1)]).end(20_000), Verdict::Unknown, "group `idle` never sent"),
         (
-            Sample::new(&[("late", 1)]).load("late", 10, 20).step(1, "kill", "2", 12_000).end(20_000),
+            unacknowledged(Sample::new(&[("late", 1)]), 5).load("late", 10, 20).step(1, "kill", "2", 12_000).end(20_000),
             Verdict::Unknown,
             "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness",
         ),
+        // By the plan, it begins after the baseline.
+        (Sample::new(&[("late", 1)]).load("late", 10, 20).step(1, "kill", "2", 12_000).end(20_000), Verdict::Pass, ""),
+        (of_group("steady", hang(killed()).expect("outage.hang", "==", 1.0)).end(20_000), Verdict::Pass, ""),
+        (
+            of_group("steady", hang(killed()).expect("outage.hang", "==", 0.0)).end(20_000),
+            Verdict::Fail,
+            "expected outage.hang == 0 (steady), but it is 1",
+        ),
+        (of_group("other", hang(killed()).expect("outage.hang", "<=", 1.0)).end(20_000), Verdict::Hang, HANGS),
         (
             killed().expect("partitions.cached.min", "==", 6.0).end(20_000),
             Verdict::Unknown,
@@ -85,30 +97,40 @@ fn verdicts_and_their_first_reasons() {
     }
 }
 
+/// A second in which nothing is acknowledged.
+fn unacknowledged(stream: Sample, second: i64) -> Sample {
+    let group = stream.facts.iter().find_map(|stamped| match &stamped.fact {
+        Fact::RunStarted(run) => Some(run.groups[0].name.clone()),
+        _ => None,
+    });
+    stream.second(&group.unwrap(), second, |figures| {
+        figures.counts = Totals { due: 10, sent: 10, failed: 10, ..Totals::default() };
+        figures.histograms.clear();
+    })
+}
+
+/// The last expectation, of that group alone.
+fn of_group(name: &str, mut stream: Sample) -> Sample {
+    if let Some(Fact::Expected { group, .. }) = stream.facts.last_mut().map(|stamped| &mut stamped.fact) {
+        *group = Some(name.to_owned());
+    }
+    stream
+}
+
 #[test]
 fn a_group_without_any_ack_hangs_unless_the_plan_speaks_of_it() {
-    let deaf = || {
-        let mut stream = Sample::new(&[("steady", 1)]);
-        for second in -2..20 {
-            stream = stream.second("steady", second, |figures| {
-                figures.counts = Totals { due: 10, sent: 10, failed: 10, ..Totals::default() };
-                figures.histograms.clear();
-            });
-        }
-        stream
-    };
+    let deaf = || (-2..20).fold(Sample::new(&[("steady", 1)]).pairs("steady", 1, 1), unacknowledged);
     assert_eq!(findings(&deaf().end(20_000)).verdict, Verdict::Hang);
-    let mut spoken_of = deaf().expect("records.ok", "==", 0.0);
-    if let Some(Fact::Expected { group, .. }) = spoken_of.facts.last_mut().map(|stamped| &mut stamped.fact) {
-        *group = Some("steady".to_owned());
-    }
-    assert_eq!(findings(&spoken_of.end(20_000)).verdict, Verdict::Pass);
+    assert_eq!(findings(&of_group("steady", deaf().expect("outage.hang", "==", 0.0)).end(20_000)).verdict, Verdict::Hang);
+    let spoken_of = || of_group("steady", deaf().expect("records.ok", "==", 0.0));
+    assert_eq!(findings(&spoken_of().end(20_000)).verdict, Verdict::Pass);
+    assert_eq!(findings(&spoken_of().gap(Pair("steady", 0, 0), 10, None).end(20_000)).verdict, Verdict::Pass);
 }
 
 #[test]
 fn metrics_have_values() {
     let stream = killed()
-        .gap(crate::record::sample::Pair("steady", 0, 0), 12_000, Some(21_000))
+        .gap(Pair("steady", 0, 0), 12_000, Some(21_000))
         .totals("steady", 0, Totals { due: 30, sent: 29, ok: 20, failed: 5, indeterminate: 4 }, &[("age", 3), ("start", 1)], 6)
         .end(60_000);
     let mut analysis = Analysis::new();
@@ -164,7 +186,7 @@ fn requests_are_counted_from_totals_or_else_from_events_and_must_agree() {
 
 #[test]
 fn the_order_of_facts_within_a_second_does_not_matter() {
-    let stream = killed().gap(crate::record::sample::Pair("steady", 0, 0), 12_000, Some(21_000)).end(30_000);
+    let stream = killed().gap(Pair("steady", 0, 0), 12_000, Some(21_000)).end(30_000);
     let first = findings(&stream);
     let mut facts = stream.facts;
     facts[1..].reverse();

@@ -36,8 +36,8 @@ impl Reasons {
         }
     }
 
-    /// Whether the figures can be trusted.
-    pub(crate) fn trust(&mut self, findings: &Findings, unreadable: u64, has_steps: bool) {
+    /// Whether the figures can be trusted. `needs_baseline`: there are steps, and records were due before them.
+    pub(crate) fn trust(&mut self, findings: &Findings, unreadable: u64, needs_baseline: bool) {
         if findings.facts_lost > 0 {
             self.add(Weight::Distrust, format!("{} facts were lost: the writer could not keep up", findings.facts_lost));
         }
@@ -57,20 +57,25 @@ impl Reasons {
             self.add(Weight::Distrust, format!("group `{}` never sent", group.name));
         }
         let has_baseline = findings.groups.iter().any(|group| group.latency.baseline.response.is_some());
-        if has_steps && !findings.groups.is_empty() && !has_baseline {
+        if needs_baseline && !has_baseline {
             let text = "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness";
             self.add(Weight::Distrust, text.to_owned());
         }
     }
 
-    /// Producers that never came back, and groups that never got anywhere.
+    /// Producers that never came back, and groups that never got anywhere, unless the plan itself says what is right of that very group.
     pub(crate) fn recovery(&mut self, group: &GroupFinding, never: usize, expected: &[Expected]) {
-        if never > 0 {
+        let got_nothing = group.totals.sent > 0 && group.totals.ok == 0;
+        let speaks_of_records = expected.iter().any(|expected| expected.speaks_of_records(&group.name));
+        let speaks_of_hangs = expected.iter().any(|expected| expected.speaks_of_hangs(&group.name));
+        if got_nothing && speaks_of_records {
+            return;
+        }
+        if never > 0 && !speaks_of_hangs {
             let text = format!("{} of group `{}` had not recovered by the end", pairs(never as u64), group.name);
             self.add(Weight::Hang, text);
         }
-        let told = expected.iter().any(|expected| expected.speaks_of_records(&group.name));
-        if group.totals.sent > 0 && group.totals.ok == 0 && never == 0 && !told {
+        if never == 0 && got_nothing {
             self.add(Weight::Hang, format!("not one record of group `{}` was acknowledged", group.name));
         }
     }
