@@ -89,7 +89,7 @@ impl Hands {
     }
 
     /// The engine's answer, within a bound.
-    async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
+    pub(super) async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
         let answer = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
         answer.map_err(|_| Outcome::Failed(unanswered(ENGINE_TIMEOUT)))?.map_err(|error| Outcome::Failed(error.to_string()))
     }

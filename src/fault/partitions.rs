@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use super::condition::numbers;
 use super::event::Outcome;
 use super::inject::Hands;
@@ -12,7 +14,7 @@ use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
 use super::watch::{Look, Watch};
 use crate::clock::Moment;
-use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicName};
+use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::kafka::admin::{self, ClusterView, PartitionView, Replicas, TopicView};
 use crate::plan::model::{Election, Reassignment};
 
@@ -20,15 +22,15 @@ use crate::plan::model::{Election, Reassignment};
 pub(super) type Before = (PartitionIndex, Option<LeaderEpoch>);
 
 impl Hands {
-    /// A topic by the word of any broker, and the brokers that it lists.
+    /// A topic as the running broker that knows most of it shows it, and the brokers that it lists. One that lags, or is cut off from the
+    /// controller, shows what was.
     pub(super) async fn topic(&self, name: &TopicName) -> Result<(TopicView, Vec<BrokerId>), Outcome> {
         let found = self.to_do(|| async {
-            let view = self.admin.metadata(Some(std::slice::from_ref(name))).await.map_err(Outcome::from)?;
-            let brokers = view.brokers.iter().map(|broker| broker.id).collect();
-            let topic = view.topics.into_iter().find(|topic| topic.name == *name && topic.error.is_none());
-            Ok(topic.map(|topic| (topic, brokers)))
+            let listeners = self.running_listeners().await?;
+            let views = join_all(listeners.iter().map(|listener| self.admin.metadata_of(listener, Some(std::slice::from_ref(name))))).await;
+            Ok(freshest(name, views.into_iter().flatten(), &self.gone(name)))
         });
-        found.await?.ok_or_else(|| Outcome::Failed(format!("topic {name} does not exist")))
+        found.await?.ok_or_else(|| Outcome::Failed(format!("no running broker shows topic {name}")))
     }
 
     /// Elects leaders of one partition of a topic, or of all.
@@ -64,6 +66,18 @@ impl Hands {
         self.admin.reassign(name, &moving).await.map_err(Outcome::from)?;
         Ok(Trace::Moving(moving))
     }
+}
+
+/// Of several views of a topic that is none of those that are gone, the one with the latest elections and most partitions.
+fn freshest(name: &TopicName, views: impl Iterator<Item = ClusterView>, gone: &[TopicId]) -> Option<(TopicView, Vec<BrokerId>)> {
+    let shown = views.filter_map(|view| {
+        let brokers = view.brokers.iter().map(|broker| broker.id).collect();
+        let topic = view.topics.into_iter().find(|topic| topic.name == *name && topic.error.is_none())?;
+        topic.id.is_none_or(|id| !gone.contains(&id)).then_some((topic, brokers))
+    });
+    let epochs =
+        |topic: &TopicView| topic.partitions.iter().filter_map(|view| view.leader_epoch).map(|epoch| i64::from(epoch.0)).sum::<i64>();
+    shown.max_by_key(|(topic, _)| (topic.partitions.len(), epochs(topic)))
 }
 
 fn is_elsewhere(view: &PartitionView, (partition, replicas): &Replicas) -> bool {
@@ -174,6 +188,23 @@ mod tests {
 
     fn orders(partitions: Vec<PartitionView>) -> TopicView {
         TopicView { name: "orders".into(), id: None, is_internal: false, error: None, partitions }
+    }
+
+    #[test]
+    fn of_several_views_the_freshest_counts_and_none_of_a_topic_that_is_gone() {
+        let view = |broker: i32, id: u128, epochs: &[i32]| {
+            let partitions = epochs.iter().enumerate().map(|(index, epoch)| partition(index as i32, &[1, 2], Some(1), *epoch));
+            let topic = TopicView { id: Some(TopicId(uuid::Uuid::from_u128(id))), ..orders(partitions.collect()) };
+            let listener = crate::ids::HostPort::new("localhost", 9092);
+            let brokers = vec![admin::BrokerView { id: BrokerId(broker), listener, rack: None, is_fenced: false }];
+            ClusterView { topics: vec![topic], brokers, ..ClusterView::default() }
+        };
+        let gone = [TopicId(uuid::Uuid::from_u128(1))];
+        let told_by = |views: Vec<ClusterView>| freshest(&"orders".into(), views.into_iter(), &gone).map(|(_, brokers)| brokers[0].0);
+        assert_eq!(told_by(vec![view(1, 2, &[4, 4]), view(2, 2, &[4, 5]), view(3, 2, &[4, 4])]), Some(2), "an election");
+        assert_eq!(told_by(vec![view(1, 2, &[4, 5]), view(2, 2, &[4, 5, 0])]), Some(2), "a partition more");
+        assert_eq!(told_by(vec![view(1, 1, &[9, 9]), view(2, 2, &[0, 0])]), Some(2), "made anew");
+        assert_eq!(told_by(vec![view(1, 1, &[9, 9])]), None);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
 use super::watch::{Look, Watch};
 use crate::clock::Moment;
-use crate::ids::{TopicId, TopicName};
-use crate::kafka::admin::{ClusterView, ErrorCode, NewTopic, Placement, TopicView};
+use crate::cluster::NodeState;
+use crate::ids::{HostPort, TopicId, TopicName};
+use crate::kafka::admin::{ClusterView, ConfigResource, ConfigValue, ErrorCode, NewTopic, Placement, TopicView};
 use crate::plan::model::{Replication, Reshape};
 
 /// The old one is not quite gone.
@@ -40,6 +41,11 @@ impl Hands {
         Ok(Trace::Recreated { gone, partitions })
     }
 
+    /// Ids of topics of this name that were deleted.
+    pub(super) fn gone(&self, name: &TopicName) -> Vec<TopicId> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
+    }
+
     /// Remembers the id of a topic that is deleted; all of this name, the latest last.
     fn is_gone(&self, name: &TopicName, id: Option<TopicId>) -> Vec<TopicId> {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,10 +54,35 @@ impl Hands {
         ids.clone()
     }
 
-    /// The properties that the topic does not have from the brokers.
+    /// The properties that the topic does not have from the brokers, once all that run and answer tell the same: one that has not heard of a
+    /// change yet would bring back what is gone.
     async fn own_config(&self, name: &TopicName) -> Result<BTreeMap<String, String>, Outcome> {
-        let configs = self.admin.topic_configs(name, None).await.map_err(Outcome::from)?;
-        Ok(configs.into_iter().filter(|(_, config)| config.is_own).filter_map(|(key, config)| Some((key, config.value?))).collect())
+        let resource = ConfigResource::Topic(name.clone());
+        let agreed = self.to_do(|| async {
+            let mut told: Vec<BTreeMap<String, String>> = Vec::new();
+            for listener in self.running_listeners().await? {
+                told.extend(self.admin.configs_of(listener, &resource, None).await.ok().map(own));
+            }
+            told.dedup();
+            Ok(told.pop().filter(|_| told.is_empty()))
+        });
+        let why = || {
+            format!("running brokers tell different properties of topic {name}, or none answers: wait until they agree, or give `config`")
+        };
+        agreed.await?.ok_or_else(|| Outcome::Failed(why()))
+    }
+
+    /// Where running brokers can be asked.
+    pub(super) async fn running_listeners(&self) -> Result<Vec<&HostPort>, Outcome> {
+        let mut listeners = Vec::new();
+        for node in self.cluster.nodes() {
+            if let Some(listener) = &node.client_listener
+                && self.answer(self.cluster.state(node.id)).await? == NodeState::Running
+            {
+                listeners.push(listener);
+            }
+        }
+        Ok(listeners)
     }
 
     async fn make_again(&self, new: &NewTopic) -> Result<(), Outcome> {
@@ -64,6 +95,11 @@ impl Hands {
             }
         }
     }
+}
+
+/// What a topic does not have from the brokers.
+fn own(configs: BTreeMap<String, ConfigValue>) -> BTreeMap<String, String> {
+    configs.into_iter().filter(|(_, config)| config.is_own).filter_map(|(key, config)| Some((key, config.value?))).collect()
 }
 
 /// Where the new topic's replicas go: to the same brokers, unless something about them is to be otherwise.

@@ -438,6 +438,19 @@ async fn a_topic_comes_back_as_another_one_with_what_it_had() {
 }
 
 #[tokio::test]
+async fn a_broker_that_lags_does_not_take_a_topics_properties_away() {
+    let cluster = Arc::new(FakeCluster::start(2).await);
+    let mut spec = spec("orders", 3);
+    spec.config.insert("retention.ms".to_owned(), "5".to_owned());
+    cluster.state.lock().unwrap().unheard.insert(1, 2);
+    let recreate = Action::RecreateTopic { topic: "orders".into(), shape: Reshape::default() };
+    let run = run(&cluster, [Action::CreateTopic { topic: spec }, recreate]).await;
+    assert_eq!(run.summary.failed, []);
+    let state = cluster.state.lock().unwrap();
+    assert_eq!((state.unheard[&1], state.configs[&(2, "orders".to_owned())].len()), (0, 1));
+}
+
+#[tokio::test]
 async fn properties_change_on_a_topic_and_on_brokers_and_brokers_get_them_back() {
     let cluster = Arc::new(FakeCluster::start(2).await);
     cluster.topic("orders", &[&[1, 2]]);

@@ -54,6 +54,8 @@ pub(crate) struct FakeState {
     pub(crate) moves_take: u32,
     /// Properties by kind and name of what they belong to.
     pub(crate) configs: BTreeMap<(i8, String), BTreeMap<String, String>>,
+    /// Brokers that have not heard of any property, and for how many answers more.
+    pub(crate) unheard: BTreeMap<i32, u32>,
     /// High watermark and log end of partitions, by topic and index.
     pub(crate) ends: BTreeMap<(String, i32), (i64, i64)>,
     /// Leader epochs of partitions, by topic and index; -1 without.

@@ -87,7 +87,9 @@ pub(super) fn ongoing(request: ListPartitionReassignmentsRequest, state: &mut Fa
     ListPartitionReassignmentsResponse::default().with_topics(topics)
 }
 
-pub(super) fn describe_configs(id: i32, request: DescribeConfigsRequest, state: &FakeState) -> DescribeConfigsResponse {
+pub(super) fn describe_configs(id: i32, request: DescribeConfigsRequest, state: &mut FakeState) -> DescribeConfigsResponse {
+    let lag = state.unheard.get_mut(&id).filter(|answers| **answers > 0);
+    let is_behind = lag.map(|answers| *answers -= 1).is_some();
     let results = request.resources.into_iter().map(|resource| {
         let (kind, name) = (resource.resource_type, resource.resource_name.to_string());
         let result = DescribeConfigsResult::default().with_resource_type(kind).with_resource_name(resource.resource_name);
@@ -95,7 +97,7 @@ pub(super) fn describe_configs(id: i32, request: DescribeConfigsRequest, state: 
             return result.with_error_code(code);
         }
         let mut values: BTreeMap<&str, (&str, i8)> = DEFAULTS.into_iter().map(|(name, value)| (name, (value, 5))).collect();
-        let own = state.configs.get(&(kind, name));
+        let own = state.configs.get(&(kind, name)).filter(|_| !is_behind);
         let source = if kind == BROKER { 2 } else { 1 };
         values.extend(own.into_iter().flatten().map(|(name, value)| (name.as_str(), (value.as_str(), source))));
         let is_asked = |name: &str| resource.configuration_keys.as_ref().is_none_or(|keys| keys.iter().any(|key| key.as_str() == name));
