@@ -136,7 +136,7 @@ impl Asker {
         served
     }
 
-    /// The controllers' log; read to its end at about the time at which brokers were asked, or later.
+    /// The controllers' log as it stands; where it is not read to its end yet, that is waited for.
     pub(super) async fn log(&self, reader: Option<&LogReader>, bounds: Bounds) -> Heard<ControllerLog> {
         match reader {
             Some(reader) => reader.current(&self.clock, bounds.quorum).await,

@@ -107,6 +107,7 @@ impl<'a> Round<'a> {
             voices: voices.collect(),
             controllers: Vec::new(),
             log: Err(not_yet()),
+            log_before: None,
             served: BTreeMap::new(),
             eligible: Err(not_yet()),
             brokers_left_out: self.left_out.len(),

@@ -43,6 +43,8 @@ pub struct Sighting {
     pub controllers: Vec<(HostPort, Heard<QuorumView>)>,
     /// What the controllers' log itself says; not asked where no controller's listener was given.
     pub log: Heard<ControllerLog>,
+    /// The same as it was when brokers began to be asked, or, where it was first read later, when they had answered; `None`: it was not read yet.
+    pub log_before: Option<Arc<Image>>,
     /// What each leader says of the partitions that it is shown to lead.
     pub served: BTreeMap<BrokerId, Heard<Served>>,
     /// Eligible leader replicas of partitions that were worth the question.
@@ -53,7 +55,7 @@ pub struct Sighting {
     pub partitions_left_out: usize,
 }
 
-/// What the controllers' log says in all, as the active controller has it.
+/// What the controllers' log says in all, as far as it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerLog {
     /// The cluster by its records.
@@ -189,8 +191,14 @@ impl Sighting {
     /// A partition by the controllers' log; `None`: it is not there, or the log was not read.
     #[must_use]
     pub fn logged(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
-        let (id, topic) = self.log.as_ref().ok()?.image.topic(&partition.topic)?;
-        Some((id, topic.partitions.get(&partition.partition)?))
+        logged_in(&self.log.as_ref().ok()?.image, partition)
+    }
+
+    /// The same if it was so all the while that brokers were asked: only then is a broker that shows something else behind.
+    #[must_use]
+    pub fn logged_throughout(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
+        let logged = self.logged(partition)?;
+        self.log_before.as_ref().is_none_or(|before| logged_in(before, partition) == Some(logged)).then_some(logged)
     }
 
     /// Who else may lead a partition: by a broker's word, or by the controllers' log; `None`: unknown.
@@ -207,4 +215,9 @@ impl Sighting {
     pub fn served(&self, leader: BrokerId, partition: &TopicPartition) -> Option<Result<i64, ErrorCode>> {
         self.served.get(&leader)?.as_ref().ok()?.get(partition).copied()
     }
+}
+
+fn logged_in<'a>(image: &'a Image, partition: &TopicPartition) -> Option<(TopicId, &'a Partition)> {
+    let (id, topic) = image.topic(&partition.topic)?;
+    Some((id, topic.partitions.get(&partition.partition)?))
 }

@@ -44,9 +44,9 @@ impl<'a> Surveyed<'a> {
         self.versions.len() > 1
     }
 
-    /// Whether the controllers' log has something newer than any broker shows. A log that was read before the brokers' answers tells nothing.
+    /// Whether the controllers' log has something newer than any broker shows: committed before they were asked, and not changed since.
     pub(super) fn is_behind_log(&self, sighting: &Sighting) -> bool {
-        let (Some(shown), Some((id, logged))) = (self.versions.first(), sighting.logged(&self.partition)) else { return false };
+        let (Some(shown), Some((id, logged))) = (self.versions.first(), sighting.logged_throughout(&self.partition)) else { return false };
         let Some(view) = shown.view else { return true };
         let isr = |nodes: &[BrokerId]| nodes.iter().copied().collect::<BTreeSet<_>>();
         let is_same =

@@ -53,21 +53,21 @@ impl Tracer {
         if log.is_none() && !controllers.is_empty() {
             *log = Some(LogReader::start(controllers.clone(), asker.clock.clone()));
         }
+        let log_before = log.as_ref().and_then(LogReader::image);
         round.ask_all(bootstrap.iter().chain(known.iter()).cloned());
         let told_by_controllers = join_all(controllers.iter().map(|address| asker.quorum(address.clone(), bounds.question, bounds.views)));
         let ((), told_by_controllers) = tokio::join!(round.hear_views(topics), told_by_controllers);
         topics.end_round();
+        let log_before = log_before.or_else(|| log.as_ref().and_then(LogReader::image));
 
         let mut sighting = round.sighting(bootstrap);
         round.ask_again_behind(&sighting);
         let (questions, partitions_left_out) = questions(&sighting);
         let worth = topics_worth(&sighting);
-        let (served, eligible, log, ()) = tokio::join!(
-            asker.served(&sighting, questions, bounds),
-            asker.eligible(&sighting, &worth, bounds),
-            asker.log(log.as_ref(), bounds),
-            round.hear_quorums()
-        );
+        let (served, eligible, ()) =
+            tokio::join!(asker.served(&sighting, questions, bounds), asker.eligible(&sighting, &worth, bounds), round.hear_quorums());
+        // Last: a log that was read before a broker has answered may be the older of the two.
+        let log = asker.log(log.as_ref(), bounds).await;
         round.add_quorums(&mut sighting);
         let room = ADDRESSES_MAX.saturating_sub(known.len());
         known.extend(round.asked.into_iter().take(room));
@@ -77,6 +77,7 @@ impl Tracer {
             took: ended.since(began),
             controllers: told_by_controllers,
             log,
+            log_before,
             served,
             eligible,
             partitions_left_out,

@@ -257,6 +257,26 @@ fn what_the_controllers_log_has_and_no_broker_shows() {
 }
 
 #[test]
+fn what_has_changed_in_the_controllers_log_while_brokers_were_asked_puts_nobody_behind() {
+    // An election, and an ISR that is another in the same epoch: of such two nobody can tell the older.
+    for spoil in [
+        |s: &mut Sighting| logged(s, |p| (p.leader, p.leader_epoch, p.isr) = (BrokerId(2), 5, ids(&[2, 3]))),
+        |s: &mut Sighting| logged(s, |p| p.isr = ids(&[1, 2])),
+    ] {
+        let diagnosis = diagnosed(|s| {
+            spoil(s);
+            logged_before(s, |_| {});
+        });
+        assert_eq!(diagnosis.outcome, Outcome::Healthy, "{diagnosis:#?}");
+        let diagnosis = diagnosed(|s| {
+            spoil(s);
+            s.log_before = s.log.as_ref().ok().map(|log| std::sync::Arc::clone(&log.image));
+        });
+        assert_eq!(diagnosis.findings[0].cause, Cause::BrokersBehind, "it was there before: {diagnosis:#?}");
+    }
+}
+
+#[test]
 fn the_controllers_log_tells_who_is_fenced_and_who_is_eligible() {
     let diagnosis = diagnosed(|s| {
         forget(s, &[1, 2, 3], 3);

@@ -93,6 +93,7 @@ pub(crate) fn healthy() -> Sighting {
         voices: [1, 2, 3].map(voice).to_vec(),
         controllers: vec![],
         log: Err(Unheard::not_asked("no controller's listener was given")),
+        log_before: None,
         served: [1, 2, 3].map(served).into(),
         eligible: Err(Unheard::not_asked("no partition was worth the question")),
         brokers_left_out: 0,
@@ -210,6 +211,13 @@ pub(crate) fn logged(sighting: &mut Sighting, change: impl Fn(&mut PartitionReco
         image.replay(&record).unwrap();
     }
     sighting.log = Ok(ControllerLog { image: Arc::new(image), offset: 499, controller: BrokerId(1) });
+}
+
+/// The controllers' log was like this when brokers began to be asked.
+pub(crate) fn logged_before(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
+    let log = std::mem::replace(&mut sighting.log, Err(Unheard::not_asked("")));
+    logged(sighting, change);
+    sighting.log_before = std::mem::replace(&mut sighting.log, log).ok().map(|log| log.image);
 }
 
 fn registration(id: i32, is_fenced: bool) -> BrokerRegistration {
