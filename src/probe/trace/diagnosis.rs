@@ -35,7 +35,7 @@ pub enum Cause {
     NoActiveController,
     /// The active controller has lost the majority of the voters.
     NoMajority,
-    /// No broker knows the topic that was asked for.
+    /// Neither a broker nor the controllers' log knows the topic that was asked for.
     UnknownTopic,
     /// The topic that was asked for has no such partition.
     UnknownPartition,

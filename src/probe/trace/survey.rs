@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::roll::{Roll, Speaker};
-use super::sighting::{Scope, Sighting};
+use super::sighting::Sighting;
 use crate::ids::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
 use crate::kafka::admin::{ErrorCode, InEpoch, PartitionView, TopicView};
 
@@ -18,7 +18,7 @@ use crate::kafka::admin::{ErrorCode, InEpoch, PartitionView, TopicView};
 pub(super) struct Version<'a> {
     /// Who shows it so.
     pub(super) speakers: Rc<[Speaker]>,
-    /// The topic's id there; `None`: not told, or the topic is not known there.
+    /// The topic's id there; `None`: not told, or the partition is not known there.
     pub(super) topic_id: Option<TopicId>,
     /// The partition; `None`: they do not know it.
     pub(super) view: Option<&'a PartitionView>,
@@ -34,7 +34,7 @@ pub(super) struct Surveyed<'a> {
 }
 
 impl<'a> Surveyed<'a> {
-    /// What the newest version shows; `None`: nobody who answered knows it.
+    /// What the newest version shows; `None`: nobody who answered knows it, only the controllers' log.
     pub(super) fn newest(&self) -> Option<&'a PartitionView> {
         self.versions.first()?.view
     }
@@ -77,11 +77,10 @@ struct Group<'a> {
     speakers: Rc<[Speaker]>,
 }
 
-/// Every partition in the sighting's scope that somebody knows, by topic and index.
+/// Every partition in the sighting's scope that a broker or the controllers' log knows, by topic and index.
 pub(super) fn partitions<'a>(sighting: &'a Sighting, roll: &Roll<'_>) -> impl Iterator<Item = Surveyed<'a>> {
     let (speakers, topics) = by_topic(sighting, roll);
-    let scope = sighting.scope.clone();
-    topics.into_iter().flat_map(move |(name, shown)| of_topic(name, &grouped(&speakers, &shown), &scope))
+    topics.into_iter().flat_map(move |(name, shown)| of_topic(sighting, name, &grouped(&speakers, &shown)))
 }
 
 /// Who leads what, in which epoch, by the newest versions.
@@ -95,14 +94,17 @@ pub(super) fn led(sighting: &Sighting, roll: &Roll<'_>) -> BTreeMap<BrokerId, Ve
     led
 }
 
-/// Topics in scope that the controllers' log has, and nobody who answered shows.
-pub(super) fn only_logged(sighting: &Sighting) -> Vec<TopicName> {
-    let Ok(log) = &sighting.log else { return vec![] };
-    let shown: HashSet<&TopicName> =
-        sighting.views().flat_map(|(_, view)| &view.topics).filter(|topic| topic.error.is_none()).map(|topic| &topic.name).collect();
-    let is_asked = |name: &TopicName| sighting.scope.topic.as_ref().is_none_or(|only| only == name);
-    let names = log.image.topics().values().map(|topic| &topic.name);
-    names.filter(|name| is_asked(name) && !shown.contains(name)).cloned().collect()
+/// Topics in scope that the controllers' log has, without those that a broker may not tell us of or refuses: of these its silence says nothing.
+fn logged_topics(sighting: &Sighting) -> impl Iterator<Item = &TopicName> {
+    let refused: HashSet<&TopicName> = sighting
+        .views()
+        .flat_map(|(_, view)| &view.topics)
+        .filter(|topic| topic.error.is_some_and(|code| code != ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))
+        .map(|topic| &topic.name)
+        .collect();
+    let is_asked = move |name: &&TopicName| sighting.scope.topic.as_ref().is_none_or(|only| only == *name);
+    let names = sighting.log.iter().flat_map(|log| log.image.topics().values()).map(|topic| &topic.name);
+    names.filter(is_asked).filter(move |name| !refused.contains(name))
 }
 
 /// What each voice shows of a topic, by its place among the voices.
@@ -115,6 +117,11 @@ fn by_topic<'a>(sighting: &'a Sighting, roll: &Roll<'_>) -> (Vec<Speaker>, BTree
         speakers.push(roll.speaker(address));
         for topic in view.topics.iter().filter(|topic| topic.error.is_none()) {
             topics.entry(&topic.name).or_default().push((place, topic));
+        }
+    }
+    if !speakers.is_empty() {
+        for name in logged_topics(sighting) {
+            topics.entry(name).or_default();
         }
     }
     (speakers, topics)
@@ -137,9 +144,11 @@ fn grouped<'a>(speakers: &[Speaker], shown: &Shown<'a>) -> Vec<Group<'a>> {
     alike.into_iter().map(|(topic, places)| Group { topic: topic.map(Arc::as_ref), speakers: named(places) }).collect()
 }
 
-fn of_topic<'a>(name: &TopicName, groups: &[Group<'a>], scope: &Scope) -> Vec<Surveyed<'a>> {
+fn of_topic<'a>(sighting: &Sighting, name: &TopicName, groups: &[Group<'a>]) -> Vec<Surveyed<'a>> {
     let shown = groups.iter().filter_map(|group| group.topic).flat_map(|topic| &topic.partitions).map(|view| view.partition);
-    let indexes: BTreeSet<PartitionIndex> = shown.filter(|index| scope.partition.is_none_or(|only| only == *index)).collect();
+    let mut indexes: BTreeSet<PartitionIndex> = shown.collect();
+    indexes.extend(only_logged(sighting, name, &indexes));
+    indexes.retain(|index| sighting.scope.partition.is_none_or(|only| only == *index));
     let surveyed = |partition| Surveyed {
         partition: TopicPartition { topic: name.clone(), partition },
         versions: newest_first(versions(partition, groups)),
@@ -147,12 +156,23 @@ fn of_topic<'a>(name: &TopicName, groups: &[Group<'a>], scope: &Scope) -> Vec<Su
     indexes.into_iter().map(surveyed).collect()
 }
 
+/// Partitions that the controllers' log has and had when brokers began to be asked, and that are not shown.
+fn only_logged(sighting: &Sighting, name: &TopicName, shown: &BTreeSet<PartitionIndex>) -> Vec<PartitionIndex> {
+    let logged = sighting.log.as_ref().ok().and_then(|log| log.image.topic(name));
+    let missing = logged.into_iter().flat_map(|(_, topic)| topic.partitions.keys().copied()).filter(|index| !shown.contains(index));
+    let stayed = |index: &PartitionIndex| {
+        let partition = TopicPartition { topic: name.clone(), partition: *index };
+        sighting.logged_throughout(&partition).is_some()
+    };
+    missing.filter(stayed).collect()
+}
+
 fn versions<'a>(partition: PartitionIndex, groups: &[Group<'a>]) -> Vec<Version<'a>> {
     let mut versions: Vec<Version<'a>> = Vec::new();
     for group in groups {
         let place = group.topic.and_then(|topic| topic.partitions.binary_search_by_key(&partition, |view| view.partition).ok());
         let view = place.and_then(|place| group.topic?.partitions.get(place));
-        let topic_id = group.topic.and_then(|topic| topic.id);
+        let topic_id = group.topic.filter(|_| view.is_some()).and_then(|topic| topic.id);
         match versions.iter_mut().find(|version| (version.topic_id, version.view) == (topic_id, view)) {
             Some(version) => version.speakers = version.speakers.iter().chain(&*group.speakers).cloned().collect(),
             None => versions.push(Version { speakers: Rc::clone(&group.speakers), topic_id, view }),

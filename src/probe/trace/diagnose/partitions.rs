@@ -10,7 +10,7 @@ use crate::kafka::admin::{EligibleReplicas, ErrorCode, PartitionView};
 use crate::probe::trace::diagnosis::{Cause, Finding, NoLeader};
 use crate::probe::trace::roll::Speaker;
 use crate::probe::trace::survey::{self, Surveyed, Version};
-use crate::probe::trace::words::{self, brokers, counted, ids, partitions};
+use crate::probe::trace::words::{self, brokers, ids, partitions};
 
 /// Partitions that a finding names.
 const NAMED_MAX: usize = 5;
@@ -39,9 +39,6 @@ pub(super) fn findings(case: &Case<'_>) -> (Vec<Finding>, Counts) {
     let mut findings: Vec<Finding> = troubles.into_iter().map(|(cause, trouble)| finding(cause, trouble)).collect();
     if !findings.iter().any(|finding| finding.cause == Cause::BrokersDisagree) {
         findings.extend(different_lists(case));
-    }
-    if !findings.iter().any(|finding| finding.cause == Cause::BrokersBehind) {
-        findings.extend(only_logged(case));
     }
     findings.extend(unknown_name(case, &counts));
     (findings, counts)
@@ -152,22 +149,6 @@ fn behind_log(case: &Case<'_>, surveyed: &Surveyed<'_>) -> String {
     format!("the log has {}, brokers show {}", words::version(&of_log, shown), words::version(shown, &of_log))
 }
 
-/// Topics that no broker shows yet.
-fn only_logged(case: &Case<'_>) -> Option<Finding> {
-    let names = survey::only_logged(case.sighting);
-    let first = names.first().filter(|_| case.sighting.views().next().is_some())?;
-    let others = names.len() - 1;
-    let which = if others == 0 { format!("the topic `{first}`") } else { format!("the topic `{first}` and {}", counted(others, "other")) };
-    Some(Finding {
-        cause: Cause::BrokersBehind,
-        nodes: vec![],
-        partitions: vec![],
-        partition_count: 0,
-        sentence: format!("The controllers' log has {which}, and no broker shows it yet."),
-        next: BEHIND_NEXT.to_owned(),
-    })
-}
-
 const BEHIND_NEXT: &str = "Ask again in a second: brokers apply what they fetch a moment later. If it stays so, compare the nodes' log offsets: if they are \
     behind, look at the controllers and the way to them; if not, read the brokers' logs for the metadata loader.";
 
@@ -204,6 +185,8 @@ fn unknown_name(case: &Case<'_>, counts: &Counts) -> Option<Finding> {
     let who = if heard.is_empty() { "Nobody who answers".to_owned() } else { format!("None of {}", brokers(&heard)) };
     let (cause, sentence, next) = match survey::topic_refusal(case.sighting) {
         Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED) => return None,
+        // The controllers' log knows it: brokers are behind.
+        Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) if counts.partitions > 0 => return None,
         Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => (
             Cause::UnknownTopic,
             format!("{who} knows a topic `{topic}` ({}).", ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),

@@ -162,17 +162,19 @@ fn brokers_that_disagree() {
     ]);
 }
 
-#[test]
-fn names_that_nobody_knows() {
-    fn ask_for(s: &mut Sighting, name: &str, error: Option<ErrorCode>) {
-        s.scope.topic = Some(name.into());
-        for id in [1, 2, 3] {
-            if let Some(code) = error {
-                let unknown = TopicView { error: Some(code), id: None, ..topic(name, vec![]) };
-                view_of(s, id).topics = vec![std::sync::Arc::new(unknown)];
-            }
+/// One topic is asked for, and brokers answer with an error.
+fn ask_for(s: &mut Sighting, name: &str, error: Option<ErrorCode>) {
+    s.scope.topic = Some(name.into());
+    for id in [1, 2, 3] {
+        if let Some(code) = error {
+            let unknown = TopicView { error: Some(code), id: None, ..topic(name, vec![]) };
+            view_of(s, id).topics = vec![std::sync::Arc::new(unknown)];
         }
     }
+}
+
+#[test]
+fn names_that_nobody_knows() {
     check(&[
         (
             "the topic",
@@ -199,7 +201,10 @@ fn names_that_nobody_knows() {
             "Brokers refuse the topic `a b`",
         ),
     ]);
-    let denied = diagnosed(|s| ask_for(s, "secret", Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED)));
+    let denied = diagnosed(|s| {
+        logged(s, |_| {});
+        ask_for(s, "orders", Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED));
+    });
     assert_eq!(denied.outcome, Outcome::Unknown, "{denied:#?}");
 }
 
@@ -229,7 +234,30 @@ fn what_the_controllers_log_has_and_no_broker_shows() {
             },
             Cause::BrokersBehind,
             &[],
-            "The controllers' log has the topic `orders`, and no broker shows it yet.",
+            "The controllers' log has newer things of orders/0 and 2 other partitions than any broker shows: for orders/0, the log has leader 1 \
+             in epoch 4, brokers show no such partition.",
+        ),
+        (
+            "the topic that was asked for",
+            |s| {
+                logged(s, |_| {});
+                ask_for(s, "orders", Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+            },
+            Cause::BrokersBehind,
+            &[],
+            "The controllers' log has newer things of orders/0 and 2 other partitions than any broker shows",
+        ),
+        (
+            "the partition that was asked for",
+            |s| {
+                logged(s, |_| {});
+                ask_for(s, "orders", None);
+                s.scope.partition = Some(PartitionIndex(2));
+                [1, 2, 3].into_iter().for_each(|id| drop(std::sync::Arc::make_mut(&mut view_of(s, id).topics[0]).partitions.pop()));
+            },
+            Cause::BrokersBehind,
+            &[],
+            "The controllers' log has newer things of orders/2 than any broker shows: the log has leader 3 in epoch 4, brokers show no such",
         ),
         (
             "a topic that was made anew",
