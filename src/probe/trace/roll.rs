@@ -146,6 +146,8 @@ impl Node<'_> {
             Err(unheard) => match unheard.why {
                 Silence::Silent | Silence::Closed => Some(false),
                 Silence::Refused(code) if is_without_controller(code) => Some(false),
+                // Brokers ask the controller who may be told.
+                Silence::Denied => Some(true),
                 _ => None,
             },
         }

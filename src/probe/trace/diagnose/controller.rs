@@ -5,7 +5,7 @@ use crate::ids::BrokerId;
 use crate::kafka::admin::QuorumView;
 use crate::probe::trace::diagnosis::{Cause, Finding};
 use crate::probe::trace::roll::{FETCH_AGE_MS_MAX, Node, fetched_ms_ago, has_majority, is_without_controller};
-use crate::probe::trace::sighting::Silence;
+use crate::probe::trace::sighting::{Silence, Unheard, Voice};
 use crate::probe::trace::words::{brokers, controllers, counted, listed};
 
 /// What still goes on without a controller, and what does not.
@@ -26,19 +26,34 @@ fn is_stale(quorum: &QuorumView, id: BrokerId) -> bool {
     fetched_ms_ago(quorum, id).is_none_or(|age| age > FETCH_AGE_MS_MAX)
 }
 
+/// Controllers that answered, asked directly, that they are not the active one.
+fn refusals(case: &Case<'_>) -> usize {
+    let is_refusal = |unheard: &Unheard| matches!(unheard.why, Silence::Refused(code) if is_without_controller(code));
+    case.sighting.controllers.iter().filter(|(_, told)| told.as_ref().is_err_and(is_refusal)).count()
+}
+
+/// Whether there is no active controller. One broker that reaches none may be cut off, and a controller that is not the active one does not know
+/// whether another is: so all brokers that were asked must agree, or one of them and a controller.
+pub(super) fn is_none_active(case: &Case<'_>) -> bool {
+    let told: Vec<Option<bool>> = case.roll.nodes().iter().filter(|node| was_asked(node)).map(Node::reaches_controller).collect();
+    let is_reached = case.quorum.is_some() || told.contains(&Some(true));
+    let is_doubted = told.contains(&None) && refusals(case) == 0;
+    !is_reached && !is_doubted && told.contains(&Some(false))
+}
+
+/// Whether it answers, and was asked for the quorum.
+fn was_asked(node: &Node<'_>) -> bool {
+    let is_not_asked = |voice: &Voice| matches!(&voice.quorum, Err(unheard) if unheard.why == Silence::NotAsked);
+    node.is_heard() && !node.voice.is_some_and(is_not_asked)
+}
+
 fn no_active_controller(case: &Case<'_>) -> Option<Finding> {
-    let asked: Vec<&Node<'_>> = case.roll.nodes().iter().filter(|node| node.reaches_controller() == Some(false)).collect();
-    // Without a voice whose forwarding failed, the quorum is merely unknown: perhaps nobody may tell.
-    let told = &case.sighting.controllers;
-    let refusals = told
-        .iter()
-        .filter(|(_, told)| matches!(told, Err(unheard) if matches!(unheard.why, Silence::Refused(code) if is_without_controller(code))));
-    let refusals = refusals.count();
-    if asked.is_empty() && refusals == 0 {
+    if !is_none_active(case) {
         return None;
     }
-    let ids: Vec<BrokerId> = asked.iter().map(|node| node.id).collect();
-    let through_brokers = (!ids.is_empty()).then(|| format!("{} reached none", brokers(&ids)));
+    let asked = case.roll.nodes().iter().filter(|node| node.reaches_controller() == Some(false));
+    let ids: Vec<BrokerId> = asked.map(|node| node.id).collect();
+    let (told, refusals) = (&case.sighting.controllers, refusals(case));
     let silent: Vec<String> = told
         .iter()
         .filter(|(_, told)| told.is_err())
@@ -51,7 +66,8 @@ fn no_active_controller(case: &Case<'_>) -> Option<Finding> {
     let among_controllers =
         (refusals > 0).then(|| format!("{} answered that {they_are} not the active one", counted(refusals, "controller")));
     let silent_ones = (!silent.is_empty()).then(|| format!("{} did not answer", listed(&silent)));
-    let evidence: Vec<String> = [through_brokers, among_controllers, silent_ones].into_iter().flatten().collect();
+    let through_brokers = format!("{} reached none", brokers(&ids));
+    let evidence: Vec<String> = [Some(through_brokers), among_controllers, silent_ones].into_iter().flatten().collect();
     Some(Finding {
         cause: Cause::NoActiveController,
         nodes: vec![],

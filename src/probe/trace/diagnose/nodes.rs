@@ -1,7 +1,7 @@
 //! How each broker is: whether it answers, whether clients are sent to it, whether it follows the controller's log.
 
 use super::Case;
-use super::controller::capitalised;
+use super::controller::{capitalised, is_none_active};
 use crate::ids::BrokerId;
 use crate::probe::trace::diagnosis::{Cause, Finding};
 use crate::probe::trace::roll::{CAUGHT_UP_AGE_MS_MAX, FETCH_AGE_MS_MAX, Following, LogCopy, Node};
@@ -51,7 +51,7 @@ fn cause_of(case: &Case<'_>, node: &Node<'_>) -> Option<Cause> {
         // Who is not listed is fenced, unless the controllers' log says otherwise: then a broker's cache is behind.
         (true, false) if node.is_fenced != Some(false) => Some(Cause::Fenced),
         (true, false) => None,
-        (true, true) if case.quorum.is_some() && node.reaches_controller() == Some(false) => Some(Cause::ControllerOutOfReach),
+        (true, true) if node.reaches_controller() == Some(false) && !is_none_active(case) => Some(Cause::ControllerOutOfReach),
         (true, true) => None,
     }
 }

@@ -166,6 +166,33 @@ fn controllers_that_cannot_commit() {
 }
 
 #[test]
+fn one_broker_that_reaches_no_controller_is_the_odd_one_and_not_the_last_word() {
+    let spoilt: [fn(&mut Sighting); 2] = [|s| no_quorum(s, &[1, 2], Silence::Denied), |s| no_quorum(s, &[1, 2], Silence::Malformed)];
+    for others in spoilt {
+        let odd = |s: &mut Sighting| {
+            others(s);
+            no_quorum(s, &[3], Silence::Silent);
+        };
+        let diagnosis = diagnosed(odd);
+        assert_eq!((diagnosis.findings.len(), diagnosis.findings[0].cause), (1, Cause::ControllerOutOfReach), "{diagnosis:#?}");
+        assert_eq!(diagnosis.findings[0].nodes, ids(&[3]));
+        assert!(diagnosis.unknown[0].contains("the metadata quorum"), "{diagnosis:#?}");
+    }
+    let refusal = || vec![(crate::ids::HostPort::new("c", 1), Err(unheard(Silence::Refused(ErrorCode::NOT_LEADER_OR_FOLLOWER))))];
+    let first = |others: Silence, third: Silence| {
+        let diagnosis = diagnosed(|s| {
+            no_quorum(s, &[1, 2], others);
+            no_quorum(s, &[3], third);
+            s.controllers = refusal();
+        });
+        diagnosis.findings.first().map(|finding| finding.cause)
+    };
+    assert_eq!(first(Silence::Malformed, Silence::Silent), Some(Cause::NoActiveController), "a controller says so, too");
+    assert_eq!(first(Silence::Denied, Silence::Silent), Some(Cause::ControllerOutOfReach), "the others have reached one, which denied");
+    assert_eq!(first(Silence::Malformed, Silence::Malformed), None, "this one is not active; perhaps another is");
+}
+
+#[test]
 fn an_active_controller_that_only_controllers_reach_is_one() {
     let diagnosis = diagnosed(|s| {
         let told = s.voices[0].quorum.clone();
