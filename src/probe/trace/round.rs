@@ -110,6 +110,7 @@ impl<'a> Round<'a> {
             log_before: None,
             served: BTreeMap::new(),
             eligible: Err(not_yet()),
+            topics_left_out: 0,
             brokers_left_out: self.left_out.len(),
             partitions_left_out: 0,
         }

@@ -49,6 +49,8 @@ pub struct Sighting {
     pub served: BTreeMap<BrokerId, Heard<Served>>,
     /// Eligible leader replicas of partitions that were worth the question.
     pub eligible: Heard<BTreeMap<TopicPartition, EligibleReplicas>>,
+    /// Topics that were worth it, too, and that were left out, since so many are not asked for at once.
+    pub topics_left_out: usize,
     /// Brokers that were left out, since so many are not asked at once.
     pub brokers_left_out: usize,
     /// Partitions whose leader was not asked about them, since so many are not asked for at once.

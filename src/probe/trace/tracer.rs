@@ -63,7 +63,7 @@ impl Tracer {
         let mut sighting = round.sighting(bootstrap);
         round.ask_again_behind(&sighting);
         let (questions, partitions_left_out) = questions(&sighting);
-        let worth = topics_worth(&sighting);
+        let (worth, topics_left_out) = topics_worth(&sighting);
         let (served, eligible, ()) =
             tokio::join!(asker.served(&sighting, questions, bounds), asker.eligible(&sighting, &worth, bounds), round.hear_quorums());
         // Last: a log that was read before a broker has answered may be the older of the two.
@@ -80,6 +80,7 @@ impl Tracer {
             log_before,
             served,
             eligible,
+            topics_left_out,
             partitions_left_out,
             ..sighting
         }
@@ -97,12 +98,36 @@ fn questions(sighting: &Sighting) -> (BTreeMap<BrokerId, Vec<InEpoch>>, usize) {
     (questions, left_out)
 }
 
-/// Topics whose eligible leader replicas are worth a question: the one asked for, or the first of those with a notable partition.
-fn topics_worth(sighting: &Sighting) -> Vec<TopicName> {
+/// Topics whose eligible leader replicas are worth a question: the one asked for, or the first of those with a notable partition; and how many
+/// more there are.
+fn topics_worth(sighting: &Sighting) -> (Vec<TopicName>, usize) {
     let roll = Roll::of(sighting);
     let notable = survey::partitions(sighting, &roll).filter(|surveyed| sighting.scope.topic.is_some() || surveyed.is_notable(sighting));
     let mut names: Vec<TopicName> = notable.map(|surveyed| surveyed.partition.topic).collect();
     names.dedup();
+    let left_out = names.len().saturating_sub(ELIGIBLE_TOPICS_MAX);
     names.truncate(ELIGIBLE_TOPICS_MAX);
-    names
+    (names, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::trace::tests::world::{healthy, partition, topic, view_of};
+
+    #[test]
+    fn topics_beyond_the_bound_are_counted() {
+        let mut sighting = healthy();
+        let unhealthy = |index: usize| {
+            let mut view = partition(0);
+            view.isr.pop();
+            topic(&format!("topic-{index:03}"), vec![view])
+        };
+        view_of(&mut sighting, 1).topics.extend((0..ELIGIBLE_TOPICS_MAX + 7).map(|index| unhealthy(index).into()));
+        let (worth, left_out) = topics_worth(&sighting);
+        assert_eq!((worth.len(), left_out, worth[0].to_string()), (ELIGIBLE_TOPICS_MAX, 7, "topic-000".to_owned()));
+        sighting.scope.topic = Some("orders".into());
+        view_of(&mut sighting, 1).topics.truncate(1);
+        assert_eq!(topics_worth(&sighting), (vec!["orders".into()], 0));
+    }
 }

@@ -135,5 +135,10 @@ fn unknown(case: &Case<'_>, counts: &Counts) -> (Vec<String>, Vec<String>) {
     {
         besides.push(format!("eligible leader replicas ({unheard})"));
     }
+    // The controllers' log tells them as well.
+    if sighting.topics_left_out > 0 && sighting.log.is_err() {
+        let topics = counted(sighting.topics_left_out, "topic");
+        besides.push(format!("eligible leader replicas of {topics}: so many are not asked for at once"));
+    }
     (deciding, besides)
 }

@@ -261,6 +261,11 @@ fn what_could_not_be_asked_is_unknown_and_not_well() {
         assert_eq!((diagnosis.outcome, diagnosis.findings.len()), (Outcome::Unknown, 0), "{name}: {diagnosis:#?}");
         assert!(diagnosis.sentence.contains(words) && diagnosis.unknown[0].contains(words), "{name}: {diagnosis:#?}");
     }
+    let bound = diagnosed(|s| {
+        edit(s, &[1, 2, 3], 0, |p| p.isr = ids(&[1, 2]));
+        s.topics_left_out = 7;
+    });
+    assert_eq!(bound.unknown, ["eligible leader replicas of 7 topics: so many are not asked for at once"]);
     // What besides is unknown does not spoil a clean bill of health.
     let diagnosis = diagnosed(|s| {
         s.voices.iter_mut().for_each(|voice| voice.cluster.as_mut().unwrap().includes_fenced = false);

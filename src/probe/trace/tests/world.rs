@@ -96,6 +96,7 @@ pub(crate) fn healthy() -> Sighting {
         log_before: None,
         served: [1, 2, 3].map(served).into(),
         eligible: Err(Unheard::not_asked("no partition was worth the question")),
+        topics_left_out: 0,
         brokers_left_out: 0,
         partitions_left_out: 0,
     }
