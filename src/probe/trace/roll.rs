@@ -109,7 +109,7 @@ impl Node<'_> {
 
     /// Whether it is, or was, a broker, and not only a controller.
     pub(super) fn is_broker(&self) -> bool {
-        self.address.is_some() || self.is_replica
+        self.address.is_some() || self.is_replica || self.registration.is_some()
     }
 
     /// Whether clients are sent to it: somebody else lists it; or it does itself, where nobody else answers.
@@ -174,8 +174,11 @@ impl<'a> Roll<'a> {
         let speakers: HashMap<_, _> = sighting.voices.iter().map(|voice| speaker(&voice.address)).collect();
         let replicas = replicas(sighting);
         let quorum = sighting.quorum();
-        let voters = quorum.iter().flat_map(|quorum| &quorum.voters).map(|voter| voter.id);
-        let ids: BTreeSet<BrokerId> = addresses.keys().copied().chain(replicas.iter().copied()).chain(voters).collect();
+        let in_quorum = quorum.iter().flat_map(|quorum| quorum.replicas()).map(|replica| replica.id);
+        // Before Kafka 4.0 brokers tell of none that is fenced: if it has no replica, only the controllers know it.
+        let registered = sighting.log.iter().flat_map(|log| log.image.brokers().keys().copied());
+        let known = addresses.keys().chain(&replicas).copied();
+        let ids: BTreeSet<BrokerId> = known.chain(in_quorum).chain(registered).collect();
         let node = |id: BrokerId| Node {
             is_replica: replicas.contains(&id),
             role: quorum.and_then(|quorum| role(quorum, id)),

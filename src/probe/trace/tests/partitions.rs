@@ -305,6 +305,27 @@ fn what_has_changed_in_the_controllers_log_while_brokers_were_asked_puts_nobody_
 }
 
 #[test]
+fn a_fenced_broker_without_replicas_is_known_from_the_controllers_log() {
+    // Before Kafka 4.0 nobody else tells of it.
+    let spare = |s: &mut Sighting| {
+        forget(s, &[1, 2, 3], 3);
+        s.voices.pop();
+        edit_quorum(s, |quorum| quorum.voters.retain(|voter| voter.id != BrokerId(3)));
+        for index in 0..3 {
+            edit(s, &[1, 2], index, |p| (p.leader, p.replicas, p.isr) = (Some(BrokerId(1)), ids(&[1, 2]), ids(&[1, 2])));
+        }
+    };
+    assert!(!diagnosed(spare).findings.iter().any(|finding| finding.nodes.contains(&BrokerId(3))), "nobody knows it");
+    let diagnosis = diagnosed(|s| {
+        spare(s);
+        logged(s, |_| {});
+    });
+    let down = diagnosis.findings.iter().find(|finding| finding.cause == Cause::Down).unwrap();
+    assert_eq!(down.sentence, "Broker 3 is down, or up and fenced (fenced); the cluster goes on without it.");
+    assert_eq!(down.nodes, ids(&[3]));
+}
+
+#[test]
 fn the_controllers_log_tells_who_is_fenced_and_who_is_eligible() {
     let diagnosis = diagnosed(|s| {
         forget(s, &[1, 2, 3], 3);
