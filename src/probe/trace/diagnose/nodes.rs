@@ -41,8 +41,8 @@ fn cause_of(case: &Case<'_>, node: &Node<'_>) -> Option<Cause> {
     let following = node.follows(case.quorum.is_some());
     let is_in_service = node.is_listed() && node.is_fenced != Some(true);
     match (node.is_heard(), is_in_service) {
-        // Nobody has tried: that is unknown, not silence.
-        (false, true) if !was_asked(node) => None,
+        // Nobody has tried: that is unknown, not silence. Only if nobody tells its address it is fenced, unless the log says otherwise.
+        (false, _) if !was_asked(node) && (node.address.is_some() || node.is_fenced == Some(false)) => None,
         (false, true) if node.was_alive() => Some(Cause::OutOfReachFromHere),
         (false, true) => Some(Cause::Undetected),
         (false, false) => Some(Cause::Down),

@@ -261,6 +261,16 @@ fn what_could_not_be_asked_is_unknown_and_not_well() {
         assert_eq!((diagnosis.outcome, diagnosis.findings.len()), (Outcome::Unknown, 0), "{name}: {diagnosis:#?}");
         assert!(diagnosis.sentence.contains(words) && diagnosis.unknown[0].contains(words), "{name}: {diagnosis:#?}");
     }
+    // Beyond the bound nobody has asked it, whether or not it is fenced.
+    let fenced = diagnosed(|s| {
+        fence(s, &[1, 2, 3], 3);
+        (0..3).for_each(|index| edit(s, &[1, 2, 3], index, |p| p.leader = Some(BrokerId(1))));
+        s.served = [(BrokerId(1), Ok([0, 1, 2].map(|index| (orders(index), Ok(90))).into()))].into();
+        s.voices.pop();
+        s.brokers_left_out = 1;
+    });
+    assert_eq!((fenced.outcome, fenced.findings.len()), (Outcome::Unknown, 0), "{fenced:#?}");
+    assert_eq!(fenced.unknown, ["1 broker: so many are not asked at once"]);
     let bound = diagnosed(|s| {
         edit(s, &[1, 2, 3], 0, |p| p.isr = ids(&[1, 2]));
         s.topics_left_out = 7;
