@@ -65,9 +65,22 @@ impl<'a> Surveyed<'a> {
         self.differs() || view.error.is_some() || view.leader.is_none_or(is_refused) || self.is_behind_log(sighting)
     }
 
+    /// Replicas that should be in sync and are not. Those that a reassignment adds, by the controllers' log, are still on their way.
+    pub(super) fn missing(&self, sighting: &Sighting) -> Vec<BrokerId> {
+        let Some(view) = self.newest().filter(|view| !view.is_full()) else { return vec![] };
+        let adding = sighting.logged(&self.partition).map_or(&[][..], |(_, logged)| &logged.adding);
+        let is_expected = |replica: &BrokerId| !adding.contains(replica) || view.offline.contains(replica);
+        view.replicas.iter().copied().filter(|replica| !view.isr.contains(replica) && is_expected(replica)).collect()
+    }
+
+    /// Whether a reassignment of it goes on, by the controllers' log.
+    pub(super) fn is_reassigned(&self, sighting: &Sighting) -> bool {
+        sighting.logged(&self.partition).is_some_and(|(_, logged)| !(logged.adding.is_empty() && logged.removing.is_empty()))
+    }
+
     /// Whether it differs, or is not as it should be.
     pub(super) fn is_notable(&self, sighting: &Sighting) -> bool {
-        self.is_urgent(sighting) || !self.newest().is_some_and(PartitionView::is_full)
+        self.is_urgent(sighting) || !self.missing(sighting).is_empty()
     }
 }
 

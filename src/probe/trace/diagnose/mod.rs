@@ -30,6 +30,8 @@ struct Counts {
     partitions: usize,
     /// Partitions with a leader that answers, which said nothing of them.
     untold: usize,
+    /// Partitions that are being reassigned, by the controllers' log.
+    reassigned: usize,
 }
 
 /// What a sighting means.
@@ -84,7 +86,11 @@ fn agreement(case: &Case<'_>, counts: &Counts) -> String {
     } else {
         format!("each leader serves its part of {partitions} in {topics}")
     };
-    format!("All that was asked agrees: {who}{controller}, and {served}.")
+    let reassigned = match counts.reassigned {
+        0 => String::new(),
+        count => format!("; {} being reassigned", counted(count, "partition") + if count == 1 { " is" } else { " are" }),
+    };
+    format!("All that was asked agrees: {who}{controller}, and {served}{reassigned}.")
 }
 
 /// Why nothing is known of the quorum, though brokers answer.

@@ -36,7 +36,7 @@ pub(super) fn findings(case: &Case<'_>) -> (Vec<Finding>, Counts) {
         }
         look_at(case, &surveyed, &mut troubles, &mut counts);
     }
-    let mut findings: Vec<Finding> = troubles.into_iter().map(|(cause, trouble)| finding(cause, trouble)).collect();
+    let mut findings: Vec<Finding> = troubles.into_iter().map(|(cause, trouble)| finding(case, cause, trouble)).collect();
     if !findings.iter().any(|finding| finding.cause == Cause::BrokersDisagree) {
         findings.extend(different_lists(case));
     }
@@ -74,7 +74,8 @@ fn look_at(case: &Case<'_>, surveyed: &Surveyed<'_>, troubles: &mut Troubles, co
                 Some(Ok(_)) => {}
                 None => counts.untold += usize::from(case.sighting.served.get(&leader).is_some_and(Result::is_ok)),
             }
-            let missing: Vec<BrokerId> = view.replicas.iter().copied().filter(|replica| !view.isr.contains(replica)).collect();
+            counts.reassigned += usize::from(surveyed.is_reassigned(case.sighting));
+            let missing = surveyed.missing(case.sighting);
             if !missing.is_empty() {
                 add(Cause::OutOfSync, &missing, &|| format!("replicas {}, ISR {}", ids(&view.replicas), ids(&view.isr)));
             }
@@ -205,7 +206,7 @@ fn unknown_name(case: &Case<'_>, counts: &Counts) -> Option<Finding> {
     Some(Finding { cause, nodes: vec![], partitions: vec![], partition_count: 0, sentence, next: next.to_owned() })
 }
 
-fn finding(cause: Cause, trouble: Trouble) -> Finding {
+fn finding(case: &Case<'_>, cause: Cause, trouble: Trouble) -> Finding {
     let Trouble { first, count, nodes, example } = trouble;
     let nodes: Vec<BrokerId> = nodes.into_iter().collect();
     let example = if count > 1 { format!("for {}, {example}", first[0]) } else { example };
@@ -243,13 +244,20 @@ fn finding(cause: Cause, trouble: Trouble) -> Finding {
         ),
         Cause::OutOfSync => (
             format!("{which} {is} under-replicated: {example}."),
-            format!(
-                "Look at {who}: down, restarted and catching up, or too slow. With acks=all and fewer replicas than min.insync.replicas, writes are refused."
-            ),
+            out_of_sync_next(&who, case.sighting.log.is_ok()),
         ),
         _ => (format!("{which} {is} not served: {example}."), format!("Read the log of {who} for the error.")),
     };
     Finding { cause, nodes, partitions: first, partition_count: count, sentence, next }
+}
+
+/// Without the controllers' log, replicas that a reassignment adds look like those that have fallen behind.
+fn out_of_sync_next(who: &str, is_log_read: bool) -> String {
+    let perhaps = if is_log_read { "" } else { "; or a reassignment adds these replicas and they are on their way (--controller tells)" };
+    format!(
+        "Look at {who}: down, restarted and catching up, or too slow{perhaps}. With acks=all and fewer replicas than min.insync.replicas, writes are \
+         refused."
+    )
 }
 
 fn no_leader(why: NoLeader, which: &str, nodes: &[BrokerId], has: &str, example: &str) -> (String, String) {

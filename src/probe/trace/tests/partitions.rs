@@ -162,6 +162,21 @@ fn brokers_that_disagree() {
     ]);
 }
 
+#[test]
+fn replicas_that_a_reassignment_adds_are_not_missing() {
+    let adds_3 = |s: &mut Sighting, offline: &[i32]| {
+        edit(s, &[1, 2, 3], 0, |p| (p.isr, p.offline) = (ids(&[1, 2]), ids(offline)));
+        logged(s, |p| (p.isr, p.adding) = (ids(&[1, 2]), ids(&[3])));
+    };
+    let diagnosis = diagnosed(|s| adds_3(s, &[]));
+    assert_eq!((diagnosis.outcome, diagnosis.findings.len()), (Outcome::Healthy, 0), "{diagnosis:#?}");
+    assert!(diagnosis.sentence.ends_with("of 3 partitions in 1 topic; 1 partition is being reassigned."), "{}", diagnosis.sentence);
+    assert_eq!(diagnosed(|s| adds_3(s, &[3])).findings[0].cause, Cause::OutOfSync, "it is down");
+
+    let unread = diagnosed(|s| edit(s, &[1, 2, 3], 0, |p| p.isr = ids(&[1, 2])));
+    assert!(unread.next.contains("or a reassignment adds these replicas"), "{}", unread.next);
+}
+
 /// One topic is asked for, and brokers answer with an error.
 fn ask_for(s: &mut Sighting, name: &str, error: Option<ErrorCode>) {
     s.scope.topic = Some(name.into());
