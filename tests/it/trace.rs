@@ -1,7 +1,10 @@
 //! `chaos trace` against a real cluster that is well, has a broker that hangs and one that is cut off, and loses its majority: the right sentence, in time.
 
 use std::collections::BTreeMap;
-use std::process::Output;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use kafka_chaos::clock::Clock;
@@ -209,6 +212,29 @@ fn where_nobody_is_it_says_so_within_its_time() {
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.starts_with("UNREACHABLE\nNone of the 2 addresses answers as a broker: 127.0.0.1:1 (no connection)"), "{text}");
     assert!(took < AT_WORST, "{took:?}");
+}
+
+/// A reader that stands still, such as a pager or a terminal after Ctrl-S.
+#[test]
+fn a_watch_that_nobody_reads_from_ends_with_a_signal_all_the_same() {
+    for name in ["INT", "TERM"] {
+        let (_reader, mut full) = UnixStream::pair().unwrap();
+        full.set_nonblocking(true).unwrap();
+        while full.write(&[0; 4_096]).is_ok() {}
+        full.set_nonblocking(false).unwrap();
+        let mut watch = chaos(&["trace", "--bootstrap", "127.0.0.1:1", "--watch"]);
+        let mut watching = watch.stdout(OwnedFd::from(full)).spawn().unwrap();
+        // By then it has asked, and waits with its page.
+        std::thread::sleep(Duration::from_secs(2));
+        let sent = Command::new("kill").args([&format!("-{name}"), &watching.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let ended = (0..100).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            watching.try_wait().unwrap()
+        });
+        let _ = watching.kill();
+        assert_eq!(ended.and_then(|status| status.code()), Some(130), "{name}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::{Exit, Output};
 use crate::clock::{Clock, Moment};
@@ -79,7 +80,7 @@ pub(super) async fn run(args: TraceArgs, out: &mut Output<Stdout>, colour: bool)
     let mut tracer = Tracer::new(args.bootstrap, args.controller, scope, clock.clone());
     let view = Shown { as_json: args.json, painter: Painter { enabled: colour } };
     if args.watch {
-        return watch(&mut tracer, &clock, view, out).await;
+        return watch(&mut tracer, &clock, view).await;
     }
     let (sighting, diagnosis) = look(&mut tracer, &clock).await;
     let picture = Picture::of(&sighting, &diagnosis);
@@ -134,8 +135,9 @@ enum Line<'a> {
 }
 
 /// Looks until Ctrl-C, or until nobody reads any more.
-async fn watch(tracer: &mut Tracer, clock: &Clock, shown: Shown, out: &mut Output<Stdout>) -> anyhow::Result<Exit> {
+async fn watch(tracer: &mut Tracer, clock: &Clock, shown: Shown) -> anyhow::Result<Exit> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut out = Output::stdout();
     let reader = reader();
     let mut before: Option<(Sighting, Diagnosis)> = None;
     loop {
@@ -145,13 +147,18 @@ async fn watch(tracer: &mut Tracer, clock: &Clock, shown: Shown, out: &mut Outpu
             () = ended(&mut interrupt, &mut terminate) => return Ok(Exit::Interrupted),
         };
         let diagnosis = diagnose(&sighting);
+        let mut text = Vec::new();
         match &before {
-            None => shown.first(&Picture::of(&sighting, &diagnosis), out)?,
+            None => shown.first(&Picture::of(&sighting, &diagnosis), &mut text)?,
             Some((was, was_diagnosed)) => {
                 let changed = changes((was, was_diagnosed), (&sighting, &diagnosis));
-                shown.changed(&changed, &sighting, &diagnosis, out)?;
+                shown.changed(&changed, &sighting, &diagnosis, &mut text)?;
             }
         }
+        out = tokio::select! {
+            written = write(out, text) => written?,
+            () = ended(&mut interrupt, &mut terminate) => return Ok(Exit::Interrupted),
+        };
         if out.is_closed() {
             return Ok(Exit::Success);
         }
@@ -162,6 +169,22 @@ async fn watch(tracer: &mut Tracer, clock: &Clock, shown: Shown, out: &mut Outpu
             () = nobody_reads(reader.as_ref()) => return Ok(Exit::Success),
         }
     }
+}
+
+/// Writes on a thread of its own, and gives the output back: a reader that stands still holds the write up, and must not hold up a signal. The
+/// program ends without waiting for that thread.
+async fn write(mut out: Output<Stdout>, text: Vec<u8>) -> anyhow::Result<Output<Stdout>> {
+    if text.is_empty() {
+        return Ok(out);
+    }
+    let (tell, told) = oneshot::channel();
+    let work = move || {
+        let outcome = out.write_all(&text).and_then(|()| out.flush());
+        // Nobody waits for it any more: the watch has been ended.
+        let _ = tell.send(outcome.map(|()| out));
+    };
+    std::thread::Builder::new().name("chaos-print".to_owned()).spawn(work)?;
+    Ok(told.await??)
 }
 
 async fn pause(clock: &Clock, until: Moment) {
@@ -195,7 +218,7 @@ impl Shown {
             true => writeln!(out, "{}", serde_json::to_string(&Line::Picture(picture))?)?,
             false => writeln!(out, "{}\nWatching; Ctrl-C ends it.", page::render(picture, self.painter.enabled))?,
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 
     /// A line per change; as JSON the whole picture again where it has another meaning now.
@@ -218,6 +241,6 @@ impl Shown {
         if self.as_json && changed.iter().any(|change| change.about == Subject::Diagnosis) {
             writeln!(out, "{}", serde_json::to_string(&Line::Picture(&Picture::of(sighting, diagnosis)))?)?;
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 }
