@@ -53,7 +53,9 @@ impl Board {
         for change in changes {
             let (offset, controller_epoch) = (record.offset, record.controller_epoch);
             let told = ControllerRecord { offset, controller_epoch, controller_time_us, change };
-            state.picture.apply(&told);
+            if !matches!(told.change, ControllerChange::NotTakenIn { .. }) {
+                state.picture.apply(&told);
+            }
             self.facts.emit(at, Fact::ControllerRecord(Box::new(told)));
         }
         state.cadence.changed(at);

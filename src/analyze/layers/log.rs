@@ -2,7 +2,7 @@
 //!
 //! Records are kept from the first step on; before it only the state counts. A record that a new controller has cut off is forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::{Index, NodeSet, Part, Room};
 use super::order::Sight;
@@ -96,8 +96,8 @@ pub(crate) struct ControllerLog {
     brokers: BTreeMap<BrokerId, (bool, bool)>,
     changes: Vec<Change>,
     events: Vec<Event>,
-    /// Records of which nobody knows what they changed.
-    pub(crate) not_taken_in: u64,
+    /// Offsets of records of which nobody knows what they changed.
+    not_taken_in: BTreeSet<i64>,
     last_offset: i64,
     last_epoch: Option<LeaderEpoch>,
     pub(crate) room: Room<KEPT_MAX>,
@@ -129,6 +129,13 @@ impl ControllerLog {
 
     /// A record.
     pub(crate) fn record(&mut self, time_us: i64, record: &ControllerRecord, index: &mut Index) {
+        if let ControllerChange::NotTakenIn { .. } = record.change {
+            // It may come before the first image, of which it is no part.
+            if self.room.take() {
+                self.not_taken_in.insert(record.offset);
+            }
+            return;
+        }
         self.is_seen = true;
         if record.offset <= self.last_offset && self.last_epoch.is_some_and(|epoch| epoch < record.controller_epoch) {
             self.cut_off(record.offset);
@@ -158,14 +165,16 @@ impl ControllerLog {
             }
             ControllerChange::Config { kind, name, key, .. } => event(None, Noticed::Other(format!("{kind} {name}: {key} set"))),
             ControllerChange::FeatureLevel { feature, .. } => event(None, Noticed::Other(format!("feature {feature}"))),
-            ControllerChange::NotTakenIn { .. } => {
-                self.not_taken_in += 1;
-                None
-            }
+            ControllerChange::NotTakenIn { .. } => None,
         };
         if let Some(event) = event.filter(|_| self.room.take()) {
             self.events.push(event);
         }
+    }
+
+    /// How many records nobody could take in.
+    pub(crate) fn not_taken_in(&self) -> usize {
+        self.not_taken_in.len()
     }
 
     /// All events.
@@ -237,6 +246,7 @@ impl ControllerLog {
             }
         }
         self.events.retain(|event| keep(event.offset));
+        self.not_taken_in.retain(|offset| keep(*offset));
     }
 }
 

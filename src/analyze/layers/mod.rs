@@ -123,8 +123,8 @@ impl Layers {
     }
 
     /// Records of the controller's log of which it is not known what they changed: the log may differ from what is told of it.
-    pub(crate) fn not_taken_in(&self) -> u64 {
-        self.log.not_taken_in
+    pub(crate) fn not_taken_in(&self) -> usize {
+        self.log.not_taken_in()
     }
 
     /// Sightings that were too many to keep: stages may be missing.

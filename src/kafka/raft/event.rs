@@ -30,7 +30,7 @@ pub enum TailEvent<'a> {
         /// Why it is told.
         why: ImageReason,
     },
-    /// A record has arrived. It need not be committed.
+    /// A record has arrived. It need not be committed. Before the first image only those are told that cannot be taken in.
     Record(&'a TailRecord),
     /// The log is committed further.
     Committed {

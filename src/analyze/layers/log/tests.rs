@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::record::fact::Fact;
+use crate::record::layer::ControllerChange;
 use crate::record::sample::Sample;
 use crate::record::sample::layers::{Part as Partition, fenced, registered, stopping, unfenced};
 
@@ -36,6 +37,17 @@ fn changes_are_told_by_what_differs() {
     assert_eq!(kinds(&log), expected);
     let leader_at = |ms: i64| log.state_at(0, ms * 1000).and_then(|state| state.leader).map(|leader| leader.0);
     assert_eq!([0, 8_994, 8_995, 9_299].map(leader_at), [Some(2), Some(2), Some(3), None]);
+}
+
+#[test]
+fn records_that_cannot_be_taken_in_are_counted_once_and_as_long_as_they_are_there() {
+    let strange = || ControllerChange::NotTakenIn { reason: "it ends early".into() };
+    let before = Sample::new(&[]).record(480, strange(), -2_000).image(&[Partition(0, 2, 4, &[1, 2, 3])], -1_000);
+    let stream = before.record(501, strange(), 9_000).record(501, strange(), 9_010).record(502, strange(), 9_020);
+    let (seen, _) = log(&stream);
+    assert_eq!((seen.not_taken_in(), seen.changes().len()), (3, 0), "the image is the first that is seen");
+    let cut = stream.at(9_100, Fact::ControllerTruncated { end_offset: 502, records: 1 });
+    assert_eq!(log(&cut).0.not_taken_in(), 2);
 }
 
 #[test]

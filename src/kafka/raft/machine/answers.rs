@@ -50,7 +50,8 @@ impl Machine {
         }
         let (is_told, mut is_aborted) = (self.image_due.is_none(), false);
         let mut tell = |record: &TailRecord| {
-            if is_told {
+            // What cannot be taken in is missing in the image that follows, so it is told before that too.
+            if is_told || matches!(record.change, Change::Refused { .. }) {
                 observer.event(now, &TailEvent::Record(record));
                 is_aborted |= record.change == Change::TransactionAborted;
             }

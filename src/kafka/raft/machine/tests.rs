@@ -107,6 +107,16 @@ fn history_is_told_record_by_record() {
     assert_eq!(lab.lines(), [&expected[..], &["committed 1 (first answer)"]].concat());
 }
 
+/// The image lacks what they say, and says so to nobody.
+#[test]
+fn records_that_do_not_fit_are_told_before_the_image_too() {
+    let mut lab = Lab::following();
+    lab.sends(joined(&[topics(0, 1, &["a"]), batch(1, 1, &[leads(9, 0, 1)])]), 2);
+    let told = lab.lines();
+    assert!(told.len() == 2 && told[0].starts_with("record 1 of epoch 1: ") && told[0].contains("refused"), "{told:?}");
+    assert_eq!(told[1], "image First to 1 from 1: 1 topics");
+}
+
 #[test]
 fn a_snapshot_is_fetched_piece_by_piece_and_the_log_behind_it() {
     let header = control_batch(0, 0, &ControlRecord::SnapshotHeader { last_contained_timestamp_ms: 5 });

@@ -66,6 +66,8 @@ impl State {
                 }
                 (self.image, self.next) = (Image::clone(image), Some(offset + 1));
             }
+            // Before an image, only these are told.
+            TailEvent::Record(record) if self.next.is_none() && matches!(record.change, Change::Refused { .. }) => {}
             TailEvent::Record(record) => {
                 assert_eq!(Some(record.offset), self.next, "records are told without gaps, after an image");
                 self.next = Some(record.offset + 1);
