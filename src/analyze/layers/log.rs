@@ -95,6 +95,8 @@ pub(crate) struct ControllerLog {
     states: BTreeMap<Part, State>,
     brokers: BTreeMap<BrokerId, (bool, bool)>,
     changes: Vec<Change>,
+    /// Positions among the changes of those of each partition.
+    changes_of: BTreeMap<Part, Vec<usize>>,
     events: Vec<Event>,
     /// Offsets of records of which nobody knows what they changed.
     not_taken_in: BTreeSet<i64>,
@@ -187,9 +189,14 @@ impl ControllerLog {
         &self.changes
     }
 
+    /// All changes of one partition.
+    pub(crate) fn changes_of(&self, part: Part) -> impl DoubleEndedIterator<Item = &Change> {
+        self.changes_of.get(&part).into_iter().flatten().map(|at| &self.changes[*at])
+    }
+
     /// A partition's state then; the first one known where that was before anything was.
     pub(crate) fn state_at(&self, part: Part, time_us: i64) -> Option<State> {
-        let of_part = || self.changes.iter().filter(|change| change.part == part);
+        let of_part = || self.changes_of(part);
         match of_part().rfind(|change| change.made.earliest_us() <= time_us) {
             Some(change) => Some(change.after),
             None => of_part().next().map_or_else(|| self.states.get(&part).copied(), |first| first.before),
@@ -233,6 +240,7 @@ impl ControllerLog {
             Some(before) if index.nodes(before.isr).iter().any(|node| !index.nodes(after.isr).contains(node)) => Kind::Shrunk,
             Some(_) => Kind::Other,
         };
+        self.changes_of.entry(part).or_default().push(self.changes.len());
         self.changes.push(Change { offset, made, part, kind, before, after });
     }
 
@@ -240,6 +248,7 @@ impl ControllerLog {
     fn cut_off(&mut self, offset: i64) {
         let keep = |at: i64| at < offset;
         while let Some(change) = self.changes.pop_if(|change| !keep(change.offset)) {
+            self.changes_of.get_mut(&change.part).and_then(Vec::pop);
             match change.before {
                 Some(before) => _ = self.states.insert(change.part, before),
                 None => _ = self.states.remove(&change.part),

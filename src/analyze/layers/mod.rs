@@ -113,7 +113,7 @@ impl Layers {
     /// When a broker's answers began to show a change, or a later state: also one that looks like the state before the change, of which a broker
     /// that was away in between never shows anything.
     pub(crate) fn shows(&self, broker: BrokerId, change: &log::Change) -> Option<order::Sight> {
-        let later = || self.log.changes().iter().filter(|later| later.part == change.part && later.offset > change.offset);
+        let later = || self.log.changes_of(change.part).filter(|later| later.offset > change.offset);
         self.caches.shows(broker, change).or_else(|| later().find_map(|later| self.caches.shows(broker, later)))
     }
 

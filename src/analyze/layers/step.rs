@@ -107,8 +107,8 @@ impl<'a> Step<'a> {
     /// The change that let a waiting partition be served again (or should have): the last one with a leader up to a time, else the last one that
     /// took a replica out of its ISR, else the last one that left it without a leader. It need not lie in the step's own window.
     pub(crate) fn releasing(&self, layers: &'a Layers, part: Part, until_us: i64) -> Option<&'a Change> {
-        let within = |change: &&Change| change.part == part && (self.began_us..=until_us).contains(&change.made.earliest_us());
-        let last = |least: u8| layers.log.changes().iter().rfind(|change| within(change) && weight(change) == least);
+        let within = |change: &&Change| (self.began_us..=until_us).contains(&change.made.earliest_us());
+        let last = |least: u8| layers.log.changes_of(part).rfind(|change| within(change) && weight(change) == least);
         last(3).or_else(|| last(1)).or_else(|| last(2))
     }
 
