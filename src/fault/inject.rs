@@ -113,10 +113,16 @@ impl Hands {
             Primitive::NodeLink { act, from, to } => self.act_on_links(*act, *from, &self.others(*from, to)).await,
             Primitive::AddPartitions { topic, to } => changed(self.admin.create_partitions(topic, *to).await, DOES_NOT_GROW),
             Primitive::CreateTopic(topic) => changed(self.admin.create_topics(&[new_topic(topic)]).await, EXISTS),
-            Primitive::DeleteTopic(topic) => changed(self.admin.delete_topics(std::slice::from_ref(topic)).await, ABSENT),
+            Primitive::DeleteTopic(topic) => changed(self.delete(topic).await, ABSENT),
             Primitive::Wait { .. } => Ok(()),
         };
         done.map(|()| Trace::Nothing)
+    }
+
+    async fn delete(&self, topic: &TopicName) -> Result<(), AdminError> {
+        let id = self.admin.delete_topic(topic).await?;
+        self.is_gone(topic, id);
+        Ok(())
     }
 
     async fn act_on_node(&self, act: NodeAct, node: BrokerId) -> Result<(), Outcome> {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::condition::numbers;
@@ -12,7 +13,7 @@ use super::event::Outcome;
 use super::inject::Hands;
 use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
-use super::watch::{Look, Watch};
+use super::watch::{Look, Watch, running_brokers};
 use crate::clock::Moment;
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::kafka::admin::{self, ClusterView, PartitionView, Replicas, TopicView};
@@ -26,11 +27,12 @@ impl Hands {
     /// controller, shows what was.
     pub(super) async fn topic(&self, name: &TopicName) -> Result<(TopicView, Vec<BrokerId>), Outcome> {
         let found = self.to_do(|| async {
-            let listeners = self.running_listeners().await?;
-            let views = join_all(listeners.iter().map(|listener| self.admin.metadata_of(listener, Some(std::slice::from_ref(name))))).await;
+            let brokers = self.answer(running_brokers(&*self.cluster).boxed()).await?;
+            let asked = Some(std::slice::from_ref(name));
+            let views = join_all(brokers.iter().map(|(_, listener)| self.admin.metadata_of(listener, asked))).await;
             Ok(freshest(name, views.into_iter().flatten(), &self.gone(name)))
         });
-        found.await?.ok_or_else(|| Outcome::Failed(format!("no running broker shows topic {name}")))
+        found.await?.ok_or_else(|| Outcome::Failed(format!("no running broker that answers shows topic {name}")))
     }
 
     /// Elects leaders of one partition of a topic, or of all.
@@ -77,7 +79,7 @@ fn freshest(name: &TopicName, views: impl Iterator<Item = ClusterView>, gone: &[
     });
     let epochs =
         |topic: &TopicView| topic.partitions.iter().filter_map(|view| view.leader_epoch).map(|epoch| i64::from(epoch.0)).sum::<i64>();
-    shown.max_by_key(|(topic, _)| (topic.partitions.len(), epochs(topic)))
+    shown.max_by_key(|(topic, brokers): &(_, Vec<BrokerId>)| (topic.partitions.len(), epochs(topic), brokers.len()))
 }
 
 fn is_elsewhere(view: &PartitionView, (partition, replicas): &Replicas) -> bool {
@@ -205,6 +207,9 @@ mod tests {
         assert_eq!(told_by(vec![view(1, 2, &[4, 5]), view(2, 2, &[4, 5, 0])]), Some(2), "a partition more");
         assert_eq!(told_by(vec![view(1, 1, &[9, 9]), view(2, 2, &[0, 0])]), Some(2), "made anew");
         assert_eq!(told_by(vec![view(1, 1, &[9, 9])]), None);
+        let mut joined = view(4, 2, &[4, 4]);
+        joined.brokers.extend(view(1, 2, &[]).brokers);
+        assert_eq!(told_by(vec![joined, view(1, 2, &[4, 4])]), Some(4), "a broker that has joined");
     }
 
     #[test]

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+
 use super::event::Outcome;
 use super::inject::Hands;
 use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
-use super::watch::{Look, Watch};
+use super::watch::{Look, Watch, running_brokers};
 use crate::clock::Moment;
-use crate::cluster::NodeState;
-use crate::ids::{HostPort, TopicId, TopicName};
+use crate::ids::{TopicId, TopicName};
 use crate::kafka::admin::{ClusterView, ConfigResource, ConfigValue, ErrorCode, NewTopic, Placement, TopicView};
 use crate::plan::model::{Replication, Reshape};
 
@@ -47,7 +49,7 @@ impl Hands {
     }
 
     /// Remembers the id of a topic that is deleted; all of this name, the latest last.
-    fn is_gone(&self, name: &TopicName, id: Option<TopicId>) -> Vec<TopicId> {
+    pub(super) fn is_gone(&self, name: &TopicName, id: Option<TopicId>) -> Vec<TopicId> {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = gone.entry(name.clone()).or_default();
         ids.extend(id);
@@ -59,10 +61,9 @@ impl Hands {
     async fn own_config(&self, name: &TopicName) -> Result<BTreeMap<String, String>, Outcome> {
         let resource = ConfigResource::Topic(name.clone());
         let agreed = self.to_do(|| async {
-            let mut told: Vec<BTreeMap<String, String>> = Vec::new();
-            for listener in self.running_listeners().await? {
-                told.extend(self.admin.configs_of(listener, &resource, None).await.ok().map(own));
-            }
+            let brokers = self.answer(running_brokers(&*self.cluster).boxed()).await?;
+            let answers = join_all(brokers.iter().map(|(_, listener)| self.admin.configs_of(listener, &resource, None))).await;
+            let mut told: Vec<BTreeMap<String, String>> = answers.into_iter().flatten().map(own).collect();
             told.dedup();
             Ok(told.pop().filter(|_| told.is_empty()))
         });
@@ -70,19 +71,6 @@ impl Hands {
             format!("running brokers tell different properties of topic {name}, or none answers: wait until they agree, or give `config`")
         };
         agreed.await?.ok_or_else(|| Outcome::Failed(why()))
-    }
-
-    /// Where running brokers can be asked.
-    pub(super) async fn running_listeners(&self) -> Result<Vec<&HostPort>, Outcome> {
-        let mut listeners = Vec::new();
-        for node in self.cluster.nodes() {
-            if let Some(listener) = &node.client_listener
-                && self.answer(self.cluster.state(node.id)).await? == NodeState::Running
-            {
-                listeners.push(listener);
-            }
-        }
-        Ok(listeners)
     }
 
     async fn make_again(&self, new: &NewTopic) -> Result<(), Outcome> {

@@ -65,21 +65,17 @@ impl Watch {
 
     /// Nodes with what the engine says of them.
     pub(super) async fn states(&self) -> Result<Vec<(&Node, NodeState)>, ClusterError> {
-        let nodes = self.cluster.nodes();
-        let states = join_all(nodes.iter().map(|node| self.cluster.state(node.id))).await;
-        nodes.iter().zip(states).map(|(node, state)| Ok((node, state?))).collect()
+        states(&*self.cluster).await
     }
 
     /// Nodes that the engine says are running.
     pub(super) async fn running(&self) -> Result<Vec<&Node>, ClusterError> {
-        let states = self.states().await?;
-        Ok(states.into_iter().filter(|(_, state)| *state == NodeState::Running).map(|(node, _)| node).collect())
+        running(&*self.cluster).await
     }
 
     /// Running brokers with the listener to ask them at.
     pub(super) async fn running_brokers(&self) -> Result<Vec<(BrokerId, &HostPort)>, ClusterError> {
-        let running = self.running().await?;
-        Ok(running.into_iter().filter_map(|node| Some((node.id, node.client_listener.as_ref()?))).collect())
+        running_brokers(&*self.cluster).await
     }
 
     /// The view of all topics of whichever broker answers first.
@@ -91,6 +87,23 @@ impl Watch {
     pub(super) async fn any_quorum(&self, brokers: &[(BrokerId, &HostPort)]) -> Option<QuorumView> {
         first_answer(brokers.iter().map(|(_, listener)| Box::pin(self.probe.quorum_of(listener)) as BoxFuture<'_, _>)).await
     }
+}
+
+async fn states(cluster: &dyn Cluster) -> Result<Vec<(&Node, NodeState)>, ClusterError> {
+    let nodes = cluster.nodes();
+    let states = join_all(nodes.iter().map(|node| cluster.state(node.id))).await;
+    nodes.iter().zip(states).map(|(node, state)| Ok((node, state?))).collect()
+}
+
+async fn running(cluster: &dyn Cluster) -> Result<Vec<&Node>, ClusterError> {
+    let states = states(cluster).await?;
+    Ok(states.into_iter().filter(|(_, state)| *state == NodeState::Running).map(|(node, _)| node).collect())
+}
+
+/// Running brokers of a cluster with the listener to ask them at.
+pub(super) async fn running_brokers(cluster: &dyn Cluster) -> Result<Vec<(BrokerId, &HostPort)>, ClusterError> {
+    let running = running(cluster).await?;
+    Ok(running.into_iter().filter_map(|node| Some((node.id, node.client_listener.as_ref()?))).collect())
 }
 
 async fn first_answer<'a, T>(questions: impl Iterator<Item = BoxFuture<'a, Result<T, AdminError>>>) -> Option<T> {
