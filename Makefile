@@ -45,7 +45,7 @@ test: c-toolchain ## all tests, those on real brokers included
 	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
 
 .PHONY: blind
-blind: c-toolchain ## rounds that stick one layer unseen: 20 with and 10 without, on real brokers (35 minutes)
+blind: c-toolchain ## rounds that stick one layer unseen: 20 with and 10 without, on real brokers (22 minutes)
 	scripts/setup all $(KAFKA)
 	CHAOS_TEST_BROKERS=1 CHAOS_BLIND_ROUNDS=20 CHAOS_BLIND_ROUNDS_OF_NOTHING=10 \
 	  cargo test $(LOCKED) $(CARGO_FEATURES) --test it blind -- --nocapture

@@ -15,8 +15,30 @@ use super::rounds::Stuck;
 /// Actions of the steps that stick a layer.
 const STICKING: [&str; 2] = ["pause", "link"];
 
+/// A broker may take seconds to take over, on a busy machine; what a round sticks lasts longer than this, whatever else is slow.
+const SLOW_MS: i64 = 5_000;
+
+/// What the analysis says.
+pub(super) struct Answer {
+    /// What is stuck, or was for long.
+    pub(super) stuck: Option<Held>,
+    /// What was merely slow, where nothing was stuck.
+    slow: Option<Held>,
+}
+
+impl Answer {
+    pub(super) fn in_words(&self) -> String {
+        let words = |held: &Held| format!("{:?} at {:?}: {}", held.layer, held.node, held.in_words);
+        match (&self.stuck, &self.slow) {
+            (Some(held), _) => words(held),
+            (None, Some(held)) => format!("nothing; slow was {}", words(held)),
+            (None, None) => "nothing".to_owned(),
+        }
+    }
+}
+
 /// The layer that held the change up, from the run's facts without those of the sticking steps and without the plan.
-pub(super) fn read(folder: &Path) -> Option<Held> {
+pub(super) fn read(folder: &Path) -> Answer {
     let facts: Vec<Stamped> = FactReader::open(folder).unwrap().map(Result::unwrap).collect();
     let hidden: BTreeSet<StepNumber> = facts
         .iter()
@@ -28,7 +50,8 @@ pub(super) fn read(folder: &Path) -> Option<Held> {
     let mut analysis = Analysis::new();
     facts.into_iter().filter_map(|stamped| blinded(stamped, &hidden)).for_each(|stamped| analysis.fold(&stamped));
     let held: Vec<Held> = analysis.finish().layers.into_iter().filter_map(|finding| finding.held).collect();
-    held.iter().find(|held| held.is_stuck).or_else(|| held.first()).cloned()
+    let stuck = held.iter().find(|held| held.is_stuck).or_else(|| held.iter().find(|held| held.for_ms > SLOW_MS));
+    Answer { stuck: stuck.cloned(), slow: held.first().cloned() }
 }
 
 /// The fact as the analysis may see it; `None`: not at all.

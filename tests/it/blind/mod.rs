@@ -37,9 +37,9 @@ fn play(round: &Round) -> (Stuck, bool, String) {
     let plan = folder.path().join("blind.toml");
     std::fs::write(&plan, &round.plan).unwrap();
     let results = run_plan(&plan, &[]);
-    let held = answer::read(&results.folder);
-    let is_right = answer::is_right(round.stuck, held.as_ref());
-    let mut words = held.map_or_else(|| "nothing".to_owned(), |held| format!("{:?} at {:?}: {}", held.layer, held.node, held.in_words));
+    let answer = answer::read(&results.folder);
+    let is_right = answer::is_right(round.stuck, answer.stuck.as_ref());
+    let mut words = answer.in_words();
     if !is_right {
         words.push_str(&format!(" (see {})", results.leave().display()));
     }
