@@ -241,6 +241,10 @@ pub enum Fact {
         in_flight: u32,
         /// Whether a Metadata request was among them.
         metadata_in_flight: bool,
+        /// For how long the client had tried to use it in vain, in us: it was not made, or its first request (ApiVersions) not answered. `None`:
+        /// it had been ready, or the client does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_ready_us: Option<u64>,
     },
     /// A producer went back to its bootstrap list.
     Rebootstrapped {

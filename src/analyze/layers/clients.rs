@@ -78,6 +78,14 @@ pub(crate) struct Ended {
     pub(crate) has_in_flight: bool,
 }
 
+/// A client's attempt to use a connection to a node, in vain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) began_us: i64,
+    pub(crate) ended_us: i64,
+    pub(crate) node: BrokerId,
+}
+
 /// How a producer came to know of a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Learned {
@@ -108,6 +116,7 @@ pub(crate) struct Clients {
     counts: BTreeMap<u32, Vec<Counted>>,
     asked: BTreeMap<Who, Vec<Asked>>,
     disconnected: BTreeMap<BrokerId, Vec<Ended>>,
+    attempts: BTreeMap<Who, Vec<Attempt>>,
     /// Clients that tell of the leaders in their caches.
     telling: BTreeSet<Who>,
     has_begun: bool,
@@ -144,9 +153,16 @@ impl Clients {
                 let (reason, version, is_answered) = (index.word(reason), update_version.0, outcome == "updated");
                 self.asked.entry(who).or_default().push(Asked { time_us, sent_us, node: *node, reason, version, is_answered });
             }
-            Fact::Disconnected { group, producer, node, cause, in_flight, .. } if cause != OWN_END && self.room.take() => {
-                let (who, cause) = (index.who(group, *producer), index.word(cause));
-                self.disconnected.entry(*node).or_default().push(Ended { time_us, who, cause, has_in_flight: *in_flight > 0 });
+            Fact::Disconnected { group, producer, node, cause, in_flight, not_ready_us, .. } if self.room.take() => {
+                let who = index.who(group, *producer);
+                if let Some(not_ready_us) = not_ready_us {
+                    let began_us = time_us - i64::try_from(*not_ready_us).unwrap_or(0);
+                    self.attempts.entry(who).or_default().push(Attempt { began_us, ended_us: time_us, node: *node });
+                }
+                if cause != OWN_END {
+                    let cause = index.word(cause);
+                    self.disconnected.entry(*node).or_default().push(Ended { time_us, who, cause, has_in_flight: *in_flight > 0 });
+                }
             }
             _ => self.fold_of_part(stamped, index),
         }
@@ -254,6 +270,17 @@ impl Clients {
     pub(crate) fn asked(&self, client: Who, from_us: i64, until_us: i64) -> impl Iterator<Item = &Asked> {
         let asked = self.asked.get(&client).into_iter().flatten();
         asked.filter(move |asked| asked.time_us >= from_us && asked.sent_us <= until_us)
+    }
+
+    /// A client's vain attempts to use a connection between two times that lasted at least so long, and during which it asked nobody: as long as
+    /// one is under way and no other connection can be used, it waits.
+    pub(crate) fn attempts(&self, client: Who, from_us: i64, until_us: i64, least_us: i64) -> impl Iterator<Item = &Attempt> {
+        let attempts = self.attempts.get(&client).into_iter().flatten();
+        attempts.filter(move |tried| {
+            let is_within = tried.ended_us > from_us && tried.began_us < until_us && tried.ended_us - tried.began_us >= least_us;
+            let during = tried.began_us..tried.ended_us;
+            is_within && !self.asked(client, tried.began_us, tried.ended_us).any(|asked| during.contains(&asked.sent_us))
+        })
     }
 
     /// Metadata requests of all clients that were answered between two times by one broker.

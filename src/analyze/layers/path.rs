@@ -39,7 +39,7 @@ pub(crate) enum Why<'a> {
     Untold,
     /// Nobody looked whether requests reached the node.
     Unseen,
-    /// The node acknowledged late, over the same connection, and others' records meanwhile.
+    /// The node acknowledged late, over the same connection, and committed records of the partition meanwhile.
     Slow,
     /// Producers still sent to this node, which did not know that it leads no more.
     OldLeader,
@@ -47,6 +47,8 @@ pub(crate) enum Why<'a> {
     Ahead,
     /// The node did not answer a Metadata request.
     Unanswered,
+    /// A new connection to the node could not be used, and the client asked nobody meanwhile.
+    NotReady,
     /// The node did not answer the probes either.
     Silent(&'a str),
     /// The node refused, with this error.
@@ -83,6 +85,9 @@ pub(crate) struct Path<'a> {
     /// The last segment had not ended by the end of the run.
     pub(crate) is_stuck: bool,
 }
+
+/// A connection that is made within this is not in the way of a question.
+const ATTEMPT_LEAST_US: i64 = 1_000_000;
 
 /// Explains a wait of a step. `None`: nobody saw anything of the partition.
 pub(crate) fn walk<'a>(layers: &'a Layers, step: &Step<'a>, wait: Wait) -> Option<Path<'a>> {
@@ -225,6 +230,10 @@ impl<'a> Walk<'_, 'a> {
         for asked in unanswered {
             self.advance(Layer::ClientCache, None, Why::Layer, asked.sent_us);
             self.advance(Layer::Route, Some(asked.node), Why::Unanswered, asked.time_us.min(to_us));
+        }
+        for tried in self.layers.clients.attempts(client, self.at_us, to_us, ATTEMPT_LEAST_US) {
+            self.advance(Layer::ClientCache, None, Why::Layer, tried.began_us);
+            self.advance(Layer::Route, Some(tried.node), Why::NotReady, tried.ended_us.min(to_us));
         }
         self.advance(Layer::ClientCache, None, Why::Layer, to_us);
     }

@@ -137,11 +137,14 @@ fn why_held(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) -> String {
         }
         (_, Why::Ahead) => format!("in which batches of `{group}` waited for those before them, which broker {node} did not answer"),
         (_, Why::Unanswered) => format!("in which node {node} did not answer a Metadata request of `{group}`"),
+        (_, Why::NotReady) => format!("in which node {node} did not answer a new connection of `{group}`, which asked nobody meanwhile"),
         (_, Why::Unseen) => {
             format!("in which `{group}` got nothing acknowledged by leader {node}; whether requests reached it, nobody saw")
         }
         (_, Why::Slow) => {
-            format!("until leader {node} acknowledged, which took others' records meanwhile (no connection of `{group}` to it ended)")
+            format!(
+                "until leader {node} acknowledged, which committed records of the partition meanwhile (no connection of `{group}` to it ended)"
+            )
         }
         (_, Why::Silent(why)) => format!("in which leader {node} did not answer ({why})"),
         (_, Why::Refused(code)) => format!("in which leader {node} refused ({})", ErrorCode(code)),
@@ -192,6 +195,9 @@ pub(crate) fn stuck_in(layers: &Layers, path: &Path<'_>, segment: &Segment<'_>) 
             format!("{part}: batches of `{group}` wait for those before them, which broker {node} does not answer since {since} s")
         }
         (_, Why::Unanswered) => format!("{part}: node {node} does not answer Metadata requests of `{group}` since {since} s"),
+        (_, Why::NotReady) => {
+            format!("{part}: node {node} does not answer a new connection of `{group}` since {since} s, which asks nobody meanwhile")
+        }
         (_, Why::Unseen) => {
             format!("{part}: `{group}` gets nothing acknowledged by leader {node} since {since} s; whether requests reach it, nobody saw")
         }

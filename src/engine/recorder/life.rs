@@ -31,6 +31,8 @@ pub(crate) struct Life {
     pub(super) update_version: UpdateVersion,
     blocked_metadata: Duration,
     blocked_memory: Duration,
+    /// Since when connections are being made that cannot be used yet.
+    connecting: BTreeMap<BrokerId, Moment>,
 }
 
 /// A Metadata request that is under way.
@@ -61,6 +63,7 @@ impl Life {
             update_version: UpdateVersion(0),
             blocked_metadata: Duration::ZERO,
             blocked_memory: Duration::ZERO,
+            connecting: BTreeMap::new(),
         }
     }
 
@@ -89,7 +92,12 @@ impl Life {
                 self.connected.get_or_insert(at);
                 None
             }
-            ClientEvent::Ready { .. } => {
+            ClientEvent::Connecting { node, .. } => {
+                self.connecting.insert(*node, at);
+                None
+            }
+            ClientEvent::Ready { node, .. } => {
+                self.connecting.remove(node);
                 self.ready.get_or_insert(at);
                 None
             }
@@ -150,6 +158,7 @@ impl Life {
                 cause: cause_name(*cause).to_owned(),
                 in_flight: u32::try_from(*in_flight).unwrap_or(u32::MAX),
                 metadata_in_flight: *metadata_in_flight,
+                not_ready_us: self.connecting.remove(node).map(|since| micros(at.since(since))),
             }),
             ClientEvent::Rebootstrapped { update_version } => {
                 Some(Fact::Rebootstrapped { group: group(), producer, update_version: *update_version })
@@ -163,8 +172,7 @@ impl Life {
                 self.blocked(*on, *took, recorder);
                 None
             }
-            ClientEvent::Connecting { .. }
-            | ClientEvent::UpdateRequested { .. }
+            ClientEvent::UpdateRequested { .. }
             | ClientEvent::ProducerEpochBumped { .. }
             | ClientEvent::ProduceSent { .. }
             | ClientEvent::ProduceDone { .. }

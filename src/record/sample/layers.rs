@@ -223,8 +223,18 @@ impl Sample {
             cause: cause.to_owned(),
             in_flight,
             metadata_in_flight: false,
+            not_ready_us: None,
         };
         self.at(at_ms, fact)
+    }
+
+    /// A connection that ended with the client, which had tried for so many ms to use it.
+    pub(crate) fn never_ready(self, pair: Pair, node: i32, for_ms: u64, at_ms: i64) -> Self {
+        let mut stream = self.disconnected(pair, node, ("closing", 1), at_ms);
+        if let Some(Fact::Disconnected { not_ready_us, .. }) = stream.facts.last_mut().map(|stamped| &mut stamped.fact) {
+            *not_ready_us = Some(for_ms * 1000);
+        }
+        stream
     }
 
     /// A batch that a node answered with an error.

@@ -26,6 +26,7 @@ fn sighting(stream: Sample, which: u8, node: i32, at_ms: i64) -> Sample {
         13 => stream.refused(STEADY, 2, 6, at_ms),
         14 => stream.disconnected(STEADY, node, ("request_timeout", 1), at_ms),
         15 => stream.record(503, MOVED.changed(), at_ms),
+        16 => stream.never_ready(STEADY, node, 3_000, at_ms),
         _ => stream.step(2, "start", "2", at_ms),
     }
 }
@@ -36,13 +37,13 @@ proptest! {
 
     #[test]
     fn stretches_cover_the_wait(
-        mut sightings in prop::collection::vec((0_u8..17, 1_i32..4, 10_000_i64..30_000), 0..25),
+        mut sightings in prop::collection::vec((0_u8..18, 1_i32..4, 10_000_i64..30_000), 0..25),
         from_ms in 10_000_i64..12_000,
         length_ms in prop::option::of(600_i64..20_000),
     ) {
         sightings.sort_by_key(|(_, _, at_ms)| *at_ms);
         let mut starts = 0;
-        sightings.retain(|(which, ..)| *which < 16 || { starts += 1; starts == 1 });
+        sightings.retain(|(which, ..)| *which < 17 || { starts += 1; starts == 1 });
         let stream = cluster().step(1, "kill", "2", 10_000);
         let stream = sightings.into_iter().fold(stream, |stream, (which, node, at_ms)| sighting(stream, which, node, at_ms));
         let stream = stream.gap(STEADY, from_ms, length_ms.map(|length| from_ms + length)).end(40_000);

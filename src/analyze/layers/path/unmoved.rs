@@ -78,7 +78,7 @@ impl<'a> Walk<'_, 'a> {
         if let Some(code) = clients.last_refusal(part, who, leader, since_us.max(end_us - REFUSED_LATELY_US), end_us) {
             return (Layer::Delivery, Why::Refused(code));
         }
-        let has_lost_connection = || clients.connections_end_by(who.group, leader, since_us, end_us).is_some();
+        let has_lost_connection = || clients.connections_end_by(who.group, leader, self.at_us, end_us).is_some();
         match self.layers.ends.flow(part, leader, self.at_us, end_us) {
             Flow::Through if self.wait.until_us.is_some() && !has_lost_connection() => (Layer::Delivery, Why::Slow),
             Flow::Nothing | Flow::Through => (Layer::Route, Why::Layer),

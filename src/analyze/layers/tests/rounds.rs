@@ -169,6 +169,19 @@ fn a_question_that_nobody_answers_is_stuck_on_its_route_too() {
     assert_eq!(answer(&held(&stream, 1)), (Layer::Route, Some(3), Some("steady"), true, words));
 }
 
+/// The same, and the client's question would go there: its new connection is not even ready for one.
+#[test]
+fn a_connection_that_is_never_ready_for_a_question_is_stuck_on_its_route_too() {
+    let moved = || cluster().step(1, "elect-leaders", "orders", 10_000).record(503, MOVED.changed(), 10_020);
+    let stream = || followed_by(moved(), &[1, 2, 3], 10_030).gap(STEADY, 10_050, None);
+    let words = "orders/0: node 3 does not answer a new connection of `steady` since 10.1 s, which asks nobody meanwhile";
+    let held_by = held(&stream().never_ready(STEADY, 3, 33_000, 40_000).end(40_000), 1);
+    assert_eq!(answer(&held_by), (Layer::Route, Some(3), Some("steady"), true, words));
+    // Whoever asks all the same, through another connection, is not kept from it.
+    let asked = stream().asked(STEADY, answered(1, "age", 2), 30_000).never_ready(STEADY, 3, 33_000, 40_000).end(40_000);
+    assert_eq!(held(&asked, 1).layer, Layer::ClientCache);
+}
+
 /// The link was a black hole already, and no leader moved.
 #[test]
 fn a_leader_that_clients_cannot_reach_is_named_without_any_change() {
@@ -227,8 +240,8 @@ fn the_parts_of_a_wait_in_one_layer_are_told_each() {
 fn a_leader_that_serves_others_first_is_slow_and_not_out_of_reach() {
     let moved = || moved_and_known_until(Some(14_300)).routed(STEADY, 3, 10_205);
     let stream = log_of_new_leader(log_of_new_leader(moved(), 11, 70, 70), 13, 90, 90).end(40_000);
-    let words = "orders/0: 4.1 of 4.3 s until leader 3 acknowledged, which took others' records meanwhile (no connection of `steady` to it \
-                 ended)";
+    let words = "orders/0: 4.1 of 4.3 s until leader 3 acknowledged, which committed records of the partition meanwhile (no connection of \
+                 `steady` to it ended)";
     assert_eq!(answer(&held(&stream, 1)), (Layer::Delivery, Some(3), Some("steady"), false, words));
     let stream = log_of_new_leader(log_of_new_leader(moved(), 11, 70, 70), 13, 90, 90);
     let words = "orders/0: 4.1 of 4.3 s in which requests of `steady` did not reach leader 3";
