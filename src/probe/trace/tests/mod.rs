@@ -3,6 +3,7 @@
 mod causes;
 mod differences;
 mod live;
+mod log;
 mod partitions;
 pub(crate) mod world;
 

@@ -186,6 +186,17 @@ pub(crate) fn eligible(sighting: &mut Sighting, index: i32, elr: &[i32]) {
     sighting.eligible = Ok(BTreeMap::from([(orders(index), replicas)]));
 }
 
+/// One topic is asked for, and brokers answer with an error.
+pub(crate) fn ask_for(sighting: &mut Sighting, name: &str, error: Option<ErrorCode>) {
+    sighting.scope.topic = Some(name.into());
+    for id in [1, 2, 3] {
+        if let Some(code) = error {
+            let unknown = TopicView { error: Some(code), id: None, ..topic(name, vec![]) };
+            view_of(sighting, id).topics = vec![Arc::new(unknown)];
+        }
+    }
+}
+
 /// An address besides those of the brokers.
 pub(crate) fn stranger(sighting: &mut Sighting, view: Heard<View>) {
     let address = HostPort::new("lb", 9092);
