@@ -19,6 +19,12 @@ pub(crate) fn chaos(arguments: &[&str]) -> Command {
     command
 }
 
+/// Sends a signal, such as `INT`.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
 /// A `chaos` that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -57,8 +63,7 @@ impl Running {
 
     /// Sends a signal, such as `INT`.
     pub(crate) fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
+        signal(&self.child, name);
     }
 
     /// Waits for the end; the exit status, and what it has printed on standard output.

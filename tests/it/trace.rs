@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use kafka_chaos::clock::Clock;
@@ -14,7 +14,7 @@ use kafka_chaos::kafka::admin::{Admin, NewTopic, Placement};
 use kafka_chaos::plan::model::Layout;
 use serde_json::Value;
 
-use crate::program::{Running, chaos};
+use crate::program::{Running, chaos, signal};
 use crate::support::{self, KAFKA, cluster_spec, run_id, up_options};
 
 /// Topics of the large cluster, each with one partition.
@@ -226,8 +226,7 @@ fn a_watch_that_nobody_reads_from_ends_with_a_signal_all_the_same() {
         let mut watching = watch.stdout(OwnedFd::from(full)).spawn().unwrap();
         // By then it has asked, and waits with its page.
         std::thread::sleep(Duration::from_secs(2));
-        let sent = Command::new("kill").args([&format!("-{name}"), &watching.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        signal(&watching, name);
         let ended = (0..100).find_map(|_| {
             std::thread::sleep(Duration::from_millis(100));
             watching.try_wait().unwrap()

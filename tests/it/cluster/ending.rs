@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use kafka_chaos::ids::BrokerId;
 use kafka_chaos::plan::model::{ClusterSpec, NetworkMode};
 
 use super::{ONE_NODE, THREE_NODES, assert_nothing_left, chaos, down};
+use crate::program::signal;
 use crate::support::{self, KAFKA, cluster_spec, run_id, up_options};
 
 /// Options that take one of the chosen ports away, the first time, after it was found free.
@@ -96,13 +97,12 @@ async fn a_cluster_that_is_dropped_or_panicked_over_is_removed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_while_starting_leaves_nothing() {
     let Some(_guard) = support::brokers().await else { return };
-    for signal in ["-INT", "-TERM"] {
+    for name in ["INT", "TERM"] {
         let child = chaos().args(["cluster", "up", "--kafka", KAFKA]).stdout(Stdio::null()).spawn().unwrap();
         let run = run_owned_by(child.id()).await;
-        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        signal(&child, name);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{signal}");
+        assert_eq!(output.status.code(), Some(130), "{name}");
         assert_nothing_left(&run).await;
     }
 }
