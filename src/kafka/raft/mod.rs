@@ -24,4 +24,6 @@ mod tail;
 
 pub use event::{ImageReason, LogEntry, TailEvent, TailObserver, TailRecord};
 pub use ledger::Skipped;
+#[cfg(test)]
+pub(crate) use tail::fake;
 pub use tail::{Tail, TailConfig};

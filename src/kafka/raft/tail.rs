@@ -4,7 +4,7 @@
 //! question has a bound. Not here: what to ask, and what an answer means (`machine`).
 
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
 #[cfg(test)]
 mod tests;
 

@@ -38,6 +38,8 @@ pub(super) struct Asker {
 /// The bounds of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
+    /// Until when brokers are not asked yet, so that the controllers' log is read before.
+    pub(super) log_before: Moment,
     /// Of one question.
     pub(super) question: Duration,
     /// When questions for views end.
@@ -56,6 +58,7 @@ impl Bounds {
     pub(super) fn of(began: Moment, within: Duration) -> Self {
         let percent = |share: u32| within * share / 100;
         Self {
+            log_before: began + percent(10),
             question: percent(45),
             views: began + percent(75),
             again: percent(30),
@@ -137,9 +140,9 @@ impl Asker {
     }
 
     /// The controllers' log as it stands; where it is not read to its end yet, that is waited for.
-    pub(super) async fn log(&self, reader: Option<&LogReader>, bounds: Bounds) -> Heard<ControllerLog> {
+    pub(super) async fn log(&self, reader: Option<&LogReader>, until: Moment) -> Heard<ControllerLog> {
         match reader {
-            Some(reader) => reader.current(&self.clock, bounds.quorum).await,
+            Some(reader) => reader.current(&self.clock, until).await,
             None => Err(Unheard::not_asked("no controller's listener was given")),
         }
     }

@@ -14,7 +14,6 @@ use super::sighting::{ControllerLog, Heard, Silence, Unheard};
 use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
 use crate::kafka::net::traffic::Traffic;
-use crate::kafka::raft::image::Image;
 use crate::kafka::raft::record::MetadataRecord;
 use crate::kafka::raft::{ImageReason, LogEntry, Tail, TailConfig, TailEvent, TailObserver};
 use crate::probe::CLIENT_ID;
@@ -65,11 +64,6 @@ impl LogReader {
         let (tell, held) = watch::channel(Held::default());
         let config = TailConfig { controllers, client_id: CLIENT_ID.to_owned(), tells_history: false };
         Self { _tail: Tail::start(config, clock, Traffic::default(), Arc::new(Keeper(tell))), held }
-    }
-
-    /// What it says by now, without waiting; `None`: it is not read to its end, or nobody leads.
-    pub(super) fn image(&self) -> Option<Arc<Image>> {
-        self.held.borrow().current().map(|log| Arc::clone(&log.image))
     }
 
     /// The log as it stands; waits for the first reading, at most so long.
@@ -128,7 +122,7 @@ mod tests {
     use super::*;
     use crate::ids::{BrokerId, LeaderEpoch, TopicId};
     use crate::kafka::raft::TailRecord;
-    use crate::kafka::raft::image::Change;
+    use crate::kafka::raft::image::{Change, Image};
 
     fn record(offset: i64, record: MetadataRecord) -> TailRecord {
         let entry = LogEntry::Metadata(record);

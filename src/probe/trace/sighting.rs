@@ -43,7 +43,7 @@ pub struct Sighting {
     pub controllers: Vec<(HostPort, Heard<QuorumView>)>,
     /// What the controllers' log itself says; not asked where no controller's listener was given.
     pub log: Heard<ControllerLog>,
-    /// The same as it was when brokers began to be asked, or, where it was first read later, when they had answered; `None`: it was not read yet.
+    /// The same as it was before any broker was asked; `None`: it was not read by then.
     pub log_before: Option<Arc<Image>>,
     /// What each leader says of the partitions that it is shown to lead.
     pub served: BTreeMap<BrokerId, Heard<Served>>,
@@ -196,11 +196,11 @@ impl Sighting {
         logged_in(&self.log.as_ref().ok()?.image, partition)
     }
 
-    /// The same if it was so all the while that brokers were asked: only then is a broker that shows something else behind.
+    /// The same if it was so all the while that brokers were asked, as far as is known: only then is a broker that shows something else behind.
     #[must_use]
     pub fn logged_throughout(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
         let logged = self.logged(partition)?;
-        self.log_before.as_ref().is_none_or(|before| logged_in(before, partition) == Some(logged)).then_some(logged)
+        self.log_before.as_ref().is_some_and(|before| logged_in(before, partition) == Some(logged)).then_some(logged)
     }
 
     /// Who else may lead a partition: by a broker's word, or by the controllers' log; `None`: unknown.

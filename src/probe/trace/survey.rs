@@ -169,7 +169,7 @@ fn of_topic<'a>(sighting: &Sighting, name: &TopicName, groups: &[Group<'a>]) -> 
     indexes.into_iter().map(surveyed).collect()
 }
 
-/// Partitions that the controllers' log has and had when brokers began to be asked, and that are not shown.
+/// Partitions that the controllers' log has and had before brokers were asked, and that are not shown.
 fn only_logged(sighting: &Sighting, name: &TopicName, shown: &BTreeSet<PartitionIndex>) -> Vec<PartitionIndex> {
     let logged = sighting.log.as_ref().ok().and_then(|log| log.image.topic(name));
     let missing = logged.into_iter().flat_map(|(_, topic)| topic.partitions.keys().copied()).filter(|index| !shown.contains(index));

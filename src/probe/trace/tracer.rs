@@ -49,16 +49,16 @@ impl Tracer {
         let Self { asker, bootstrap, controllers, known, topics, log } = self;
         let began = asker.clock.now();
         let bounds = Bounds::of(began, within);
-        let mut round = Round::new(asker, bounds);
         if log.is_none() && !controllers.is_empty() {
             *log = Some(LogReader::start(controllers.clone(), asker.clock.clone()));
         }
-        let log_before = log.as_ref().and_then(LogReader::image);
+        // First: read later, it may have what was committed after a broker has answered, and that broker would be called behind.
+        let log_before = asker.log(log.as_ref(), bounds.log_before).await.ok().map(|log| log.image);
+        let mut round = Round::new(asker, bounds);
         round.ask_all(bootstrap.iter().chain(known.iter()).cloned());
         let told_by_controllers = join_all(controllers.iter().map(|address| asker.quorum(address.clone(), bounds.question, bounds.views)));
         let ((), told_by_controllers) = tokio::join!(round.hear_views(topics), told_by_controllers);
         topics.end_round();
-        let log_before = log_before.or_else(|| log.as_ref().and_then(LogReader::image));
 
         let mut sighting = round.sighting(bootstrap);
         round.ask_again_behind(&sighting);
@@ -67,7 +67,7 @@ impl Tracer {
         let (served, eligible, ()) =
             tokio::join!(asker.served(&sighting, questions, bounds), asker.eligible(&sighting, &worth, bounds), round.hear_quorums());
         // Last: a log that was read before a broker has answered may be the older of the two.
-        let log = asker.log(log.as_ref(), bounds).await;
+        let log = asker.log(log.as_ref(), bounds.quorum).await;
         round.add_quorums(&mut sighting);
         let room = ADDRESSES_MAX.saturating_sub(known.len());
         known.extend(round.asked.into_iter().take(room));

@@ -16,28 +16,45 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::ids::HostPort;
+use crate::ids::{BrokerId, HostPort};
+use crate::kafka::raft::record::ControlRecord;
+use crate::kafka::raft::sample::{batch, control_batch, topic};
 
 /// What all controllers know.
 #[derive(Debug, Default)]
-pub(super) struct Quorum {
+pub(crate) struct Quorum {
     /// The active one, by its place, with its epoch; its node id is its place and one.
-    pub(super) active: Option<(usize, i32)>,
+    pub(crate) active: Option<(usize, i32)>,
     /// Batches, one record each.
-    pub(super) log: Vec<Bytes>,
-    pub(super) high_watermark: i64,
+    pub(crate) log: Vec<Bytes>,
+    pub(crate) high_watermark: i64,
     /// The newest version of Fetch that is spoken.
-    pub(super) fetch_max: i16,
+    pub(crate) fetch_max: i16,
     /// Requests to Fetch: for how long they may wait in ms, and the high watermark that they name (versions 18 and later).
-    pub(super) fetches: Vec<(i32, Option<i64>)>,
+    pub(crate) fetches: Vec<(i32, Option<i64>)>,
 }
 
-pub(super) type Shared = Arc<Mutex<Quorum>>;
+impl Quorum {
+    /// The first controller leads in epoch 1, and its election is committed.
+    pub(crate) fn led() -> Self {
+        let elected = control_batch(0, 1, &ControlRecord::LeaderChange { leader: BrokerId(1) });
+        Self { active: Some((0, 1)), log: vec![elected], high_watermark: 1, fetch_max: 18, ..Self::default() }
+    }
+
+    /// One topic more, committed at once.
+    pub(crate) fn commit_topic(&mut self, name: &str) {
+        let offset = self.log.len() as i64;
+        self.log.push(batch(offset, 1, &[topic(name, offset as u128)]));
+        self.high_watermark = offset + 1;
+    }
+}
+
+pub(crate) type Shared = Arc<Mutex<Quorum>>;
 
 /// One controller; gone with its connections when it is dropped.
 #[derive(Debug)]
-pub(super) struct FakeController {
-    pub(super) address: HostPort,
+pub(crate) struct FakeController {
+    pub(crate) address: HostPort,
     serving: JoinHandle<()>,
 }
 
@@ -48,7 +65,7 @@ impl Drop for FakeController {
 }
 
 impl FakeController {
-    pub(super) async fn start(place: usize, quorum: &Shared) -> Self {
+    pub(crate) async fn start(place: usize, quorum: &Shared) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
         let quorum = Arc::clone(quorum);

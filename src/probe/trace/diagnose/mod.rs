@@ -136,6 +136,9 @@ fn unknown(case: &Case<'_>, counts: &Counts) -> (Vec<String>, Vec<String>) {
     {
         besides.push(format!("the controllers' log ({unheard})"));
     }
+    if sighting.log.is_ok() && sighting.log_before.is_none() {
+        besides.push("whether brokers are behind the controllers' log (it was read only after they were asked)".to_owned());
+    }
     if let Err(unheard) = &sighting.eligible
         && unheard.why != Silence::NotAsked
     {

@@ -1,5 +1,6 @@
 //! Asking brokers on loopback listeners: some answer, some are silent, some are gone.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kafka_protocol::messages::ApiKey;
@@ -8,6 +9,7 @@ use tokio::net::TcpListener;
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort};
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
+use crate::kafka::raft::fake::{FakeController, Quorum};
 use crate::probe::trace::diagnosis::Cause;
 use crate::probe::trace::sighting::{Scope, Sighting, Silence};
 use crate::probe::trace::{Outcome, Tracer, diagnose};
@@ -102,4 +104,26 @@ async fn later_rounds_know_whom_earlier_ones_have_found() {
         std::sync::Arc::as_ptr(&view.topics[0])
     };
     assert_eq!(shown(&first), shown(&second), "what has not changed is the same value");
+}
+
+#[tokio::test]
+async fn what_is_committed_once_brokers_are_asked_was_not_in_the_log_before() {
+    let (state, [one, two, _three]) = cluster().await;
+    // So the log has been read long before all brokers were heard.
+    two.freeze(true);
+    let mut committed = Quorum::led();
+    committed.commit_topic("orders");
+    let quorum = Arc::new(Mutex::new(committed));
+    let controller = FakeController::start(0, &quorum).await;
+    let committing = tokio::spawn(async move {
+        while state.lock().unwrap().asked.is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        quorum.lock().unwrap().commit_topic("payments");
+    });
+    let mut tracer = Tracer::new(vec![one.host_port()], vec![controller.address.clone()], Scope::default(), Clock::real());
+    let sighting = tracer.look(3 * WITHIN).await;
+    committing.await.unwrap();
+    assert_eq!(sighting.log_before.unwrap().topics().len(), 1);
+    assert_eq!(sighting.log.unwrap().image.topics().len(), 2);
 }

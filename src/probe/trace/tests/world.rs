@@ -205,8 +205,19 @@ pub(crate) fn stranger(sighting: &mut Sighting, view: Heard<View>) {
     sighting.voices.push(Voice { address, view, cluster: Err(unheard()), quorum: Err(unheard()) });
 }
 
-/// The controllers' log as it fits to the healthy cluster, with node 3 fenced in it if others do not list it, and `orders/0` changed.
+/// The controllers' log, before and after, as it fits to the healthy cluster, with node 3 fenced in it if others do not list it, and `orders/0` changed.
 pub(crate) fn logged(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
+    let image = image(sighting, change);
+    sighting.log_before = Some(Arc::clone(&image));
+    sighting.log = Ok(ControllerLog { image, offset: 499, controller: BrokerId(1) });
+}
+
+/// The controllers' log was like this before brokers were asked.
+pub(crate) fn logged_before(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
+    sighting.log_before = Some(image(sighting, change));
+}
+
+fn image(sighting: &Sighting, change: impl Fn(&mut PartitionRecord)) -> Arc<Image> {
     let topic_id = TopicId(uuid::Uuid::from_u128(7));
     let is_listed = sighting.views().any(|(_, view)| view.brokers.iter().any(|broker| broker.id == BrokerId(3)));
     let mut records = vec![MetadataRecord::Topic { name: "orders".into(), id: topic_id }];
@@ -222,14 +233,7 @@ pub(crate) fn logged(sighting: &mut Sighting, change: impl Fn(&mut PartitionReco
     for record in records {
         image.replay(&record).unwrap();
     }
-    sighting.log = Ok(ControllerLog { image: Arc::new(image), offset: 499, controller: BrokerId(1) });
-}
-
-/// The controllers' log was like this when brokers began to be asked.
-pub(crate) fn logged_before(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
-    let log = std::mem::replace(&mut sighting.log, Err(Unheard::not_asked("")));
-    logged(sighting, change);
-    sighting.log_before = std::mem::replace(&mut sighting.log, log).ok().map(|log| log.image);
+    Arc::new(image)
 }
 
 fn registration(id: i32, is_fenced: bool) -> BrokerRegistration {
