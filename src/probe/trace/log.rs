@@ -37,8 +37,9 @@ struct Held {
 }
 
 impl Held {
-    fn current(&self) -> Option<&ControllerLog> {
-        self.log.as_ref().filter(|_| self.lost.is_none())
+    fn current(&self) -> Option<ControllerLog> {
+        let log = self.log.as_ref().filter(|_| self.lost.is_none())?;
+        Some(ControllerLog { pending: self.pending.len(), ..log.clone() })
     }
 
     fn commit(&mut self, high_watermark: i64) {
@@ -73,7 +74,7 @@ impl LogReader {
         // An error would mean that the tail has ended, which it does not before it is dropped.
         let _ = timeout_at(clock.instant_of(until), held.wait_for(|held| held.current().is_some())).await;
         let held = held.borrow();
-        held.current().cloned().ok_or_else(|| not_read(&held, until.since(began)))
+        held.current().ok_or_else(|| not_read(&held, until.since(began)))
     }
 }
 
@@ -94,7 +95,7 @@ impl TailObserver for Keeper {
             // It holds what is not committed, too; what is committed stays as it is held here.
             TailEvent::Image { why: ImageReason::Truncated, .. } => {}
             TailEvent::Image { image, offset, controller, .. } => self.0.send_modify(|held| {
-                let log = ControllerLog { image: Arc::new((*image).clone()), offset: *offset, controller: *controller };
+                let log = ControllerLog { image: Arc::new((*image).clone()), offset: *offset, controller: *controller, pending: 0 };
                 *held = Held { log: Some(log), ..Held::default() };
             }),
             TailEvent::Record(record) => {
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn the_image_is_kept_up_to_date_and_not_believed_while_nobody_leads() {
         let (keeper, held, at) = read();
-        let current = || held.borrow().current().cloned();
+        let current = || held.borrow().current();
         let first = current().unwrap();
         keeper.event(at, &TailEvent::Record(&record(8, MetadataRecord::NoOp)));
         keeper.event(at, &committed(9));
@@ -175,15 +176,17 @@ mod tests {
         keeper.event(at, &TailEvent::Record(&topic(8, "orders")));
         keeper.event(at, &TailEvent::Record(&topic(9, "payments")));
         assert_eq!(names(&held), [""; 0]);
+        let pending = || held.borrow().current().unwrap().pending;
+        assert_eq!(pending(), 2);
         keeper.event(at, &committed(9));
-        assert_eq!(names(&held), ["orders"]);
+        assert_eq!((names(&held), pending()), (vec!["orders".to_owned()], 1));
         // A new active controller does not have the second.
         keeper.event(at, &TailEvent::Truncated { to_offset: 9, records: 1 });
         let uncommitted = Image::default();
         keeper.event(at, &TailEvent::Image { image: &uncommitted, offset: 8, controller: BrokerId(1), why: ImageReason::Truncated });
         keeper.event(at, &TailEvent::Record(&topic(9, "returns")));
         keeper.event(at, &committed(10));
-        assert_eq!(names(&held), ["orders", "returns"]);
+        assert_eq!((names(&held), pending()), (vec!["orders".to_owned(), "returns".to_owned()], 0));
         // Not even what was committed is there any more: nothing is said before it has been read anew.
         keeper.event(at, &TailEvent::Truncated { to_offset: 5, records: 5 });
         assert_eq!(held.borrow().current(), None);

@@ -66,6 +66,8 @@ pub struct ControllerLog {
     pub offset: i64,
     /// The active controller that it was read from.
     pub controller: BrokerId,
+    /// Records that have come after it, and of which it is not known yet whether they are committed. Brokers may know.
+    pub pending: usize,
 }
 
 /// What one address answers.
@@ -199,6 +201,8 @@ impl Sighting {
     /// The same if it was so all the while that brokers were asked, as far as is known: only then is a broker that shows something else behind.
     #[must_use]
     pub fn logged_throughout(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
+        // A broker that shows what is pending here is not behind but ahead.
+        self.log.as_ref().ok().filter(|log| log.pending == 0)?;
         let logged = self.logged(partition)?;
         self.log_before.as_ref().is_some_and(|before| logged_in(before, partition) == Some(logged)).then_some(logged)
     }

@@ -99,6 +99,24 @@ fn what_the_controllers_log_has_and_no_broker_shows() {
 }
 
 #[test]
+fn a_log_with_records_that_may_be_committed_puts_nobody_behind() {
+    // Brokers may have heard first that a change is committed: another ISR in the same epoch, or a topic that is gone.
+    let shrunk = |s: &mut Sighting| edit(s, &[1, 2, 3], 0, |p| p.isr = ids(&[1, 2]));
+    let gone = |s: &mut Sighting| [1, 2, 3].into_iter().for_each(|id| view_of(s, id).topics.clear());
+    for change in [&shrunk as &dyn Fn(&mut Sighting), &gone] {
+        let is_behind = |pending: usize| {
+            let diagnosis = diagnosed(|s| {
+                logged(s, |_| {});
+                s.log.as_mut().unwrap().pending = pending;
+                change(s);
+            });
+            diagnosis.findings.iter().any(|finding| finding.cause == Cause::BrokersBehind)
+        };
+        assert_eq!([0, 1].map(is_behind), [true, false]);
+    }
+}
+
+#[test]
 fn what_has_changed_in_the_controllers_log_while_brokers_were_asked_puts_nobody_behind() {
     // An election, and an ISR that is another in the same epoch: of such two nobody can tell the older.
     for spoil in [

@@ -209,7 +209,7 @@ pub(crate) fn stranger(sighting: &mut Sighting, view: Heard<View>) {
 pub(crate) fn logged(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
     let image = image(sighting, change);
     sighting.log_before = Some(Arc::clone(&image));
-    sighting.log = Ok(ControllerLog { image, offset: 499, controller: BrokerId(1) });
+    sighting.log = Ok(ControllerLog { image, offset: 499, controller: BrokerId(1), pending: 0 });
 }
 
 /// The controllers' log was like this before brokers were asked.
