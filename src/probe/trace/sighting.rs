@@ -198,13 +198,19 @@ impl Sighting {
         logged_in(&self.log.as_ref().ok()?.image, partition)
     }
 
-    /// The same if it was so all the while that brokers were asked, as far as is known: only then is a broker that shows something else behind.
+    /// The same before any broker was asked.
+    #[must_use]
+    pub fn logged_before(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
+        logged_in(self.log_before.as_ref()?, partition)
+    }
+
+    /// A partition by the log if it was so all the while that brokers were asked: only then is a broker that shows something else behind.
     #[must_use]
     pub fn logged_throughout(&self, partition: &TopicPartition) -> Option<(TopicId, &Partition)> {
         // A broker that shows what is pending here is not behind but ahead.
         self.log.as_ref().ok().filter(|log| log.pending == 0)?;
         let logged = self.logged(partition)?;
-        self.log_before.as_ref().is_some_and(|before| logged_in(before, partition) == Some(logged)).then_some(logged)
+        (self.logged_before(partition) == Some(logged)).then_some(logged)
     }
 
     /// Who else may lead a partition: by a broker's word, or by the controllers' log; `None`: unknown.

@@ -65,11 +65,13 @@ impl<'a> Surveyed<'a> {
         self.differs() || view.error.is_some() || view.leader.is_none_or(is_refused) || self.is_behind_log(sighting)
     }
 
-    /// Replicas that should be in sync and are not. Those that a reassignment adds, by the controllers' log, are still on their way.
+    /// Replicas that should be in sync and are not. Those that a reassignment adds, by the controllers' log before or after, are still on their
+    /// way.
     pub(super) fn missing(&self, sighting: &Sighting) -> Vec<BrokerId> {
         let Some(view) = self.newest().filter(|view| !view.is_full()) else { return vec![] };
-        let adding = sighting.logged(&self.partition).map_or(&[][..], |(_, logged)| &logged.adding);
-        let is_expected = |replica: &BrokerId| !adding.contains(replica) || view.offline.contains(replica);
+        let readings = [sighting.logged(&self.partition), sighting.logged_before(&self.partition)];
+        let is_added = |replica: &BrokerId| readings.iter().flatten().any(|(_, logged)| logged.adding.contains(replica));
+        let is_expected = |replica: &BrokerId| !is_added(replica) || view.offline.contains(replica);
         view.replicas.iter().copied().filter(|replica| !view.isr.contains(replica) && is_expected(replica)).collect()
     }
 

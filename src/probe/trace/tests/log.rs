@@ -18,6 +18,13 @@ fn replicas_that_a_reassignment_adds_are_not_missing() {
     assert!(diagnosis.sentence.ends_with("of 3 partitions in 1 topic; 1 partition is being reassigned."), "{}", diagnosis.sentence);
     assert_eq!(diagnosed(|s| adds_3(s, &[3])).findings[0].cause, Cause::OutOfSync, "it is down");
 
+    let ended = diagnosed(|s| {
+        adds_3(s, &[]);
+        logged(s, |_| {});
+        logged_before(s, |p| (p.isr, p.adding) = (ids(&[1, 2]), ids(&[3])));
+    });
+    assert_eq!(ended.outcome, Outcome::Healthy, "it has ended since brokers answered: {ended:#?}");
+
     let unread = diagnosed(|s| edit(s, &[1, 2, 3], 0, |p| p.isr = ids(&[1, 2])));
     assert!(unread.next.contains("or a reassignment adds these replicas"), "{}", unread.next);
 }
