@@ -126,6 +126,10 @@ fn unknown(case: &Case<'_>, counts: &Counts) -> (Vec<String>, Vec<String>) {
     if sighting.brokers_left_out > 0 {
         deciding.push(format!("{}: so many are not asked at once", counted(sighting.brokers_left_out, "broker")));
     }
+    let only_logged = nodes::only_logged(case);
+    if !only_logged.is_empty() {
+        deciding.push(format!("{}, of which only the controllers' log knows", brokers(&only_logged)));
+    }
     let tells_fenced = sighting.voices.iter().filter_map(|voice| voice.cluster.as_ref().ok()).any(|cluster| cluster.includes_fenced);
     if !tells_fenced && sighting.log.is_err() {
         besides.push("which brokers are fenced (Kafka tells since 4.0)".to_owned());

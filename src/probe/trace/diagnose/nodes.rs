@@ -56,6 +56,12 @@ fn cause_of(case: &Case<'_>, node: &Node<'_>) -> Option<Cause> {
     }
 }
 
+/// Brokers in service that no broker tells of, so that nobody could ask them.
+pub(super) fn only_logged(case: &Case<'_>) -> Vec<BrokerId> {
+    let is_only_logged = |node: &&Node<'_>| node.address.is_none() && node.is_fenced == Some(false);
+    case.roll.nodes().iter().filter(is_only_logged).map(|node| node.id).collect()
+}
+
 fn was_asked(node: &Node<'_>) -> bool {
     node.voice.is_some_and(|voice| !matches!(&voice.view, Err(unheard) if unheard.why == Silence::NotAsked))
 }

@@ -167,6 +167,21 @@ fn a_fenced_broker_without_replicas_is_known_from_the_controllers_log() {
 }
 
 #[test]
+fn a_broker_that_only_the_controllers_log_knows_is_unknown_unless_it_is_fenced() {
+    let diagnosed = |is_fenced: bool| {
+        diagnosed(|s| {
+            logged(s, |_| {});
+            logged_broker(s, 4, is_fenced);
+        })
+    };
+    let unfenced = diagnosed(false);
+    assert_eq!((unfenced.outcome, unfenced.findings.len()), (Outcome::Unknown, 0), "{unfenced:#?}");
+    assert_eq!(unfenced.unknown, ["broker 4, of which only the controllers' log knows"]);
+    let fenced = diagnosed(true);
+    assert_eq!((fenced.findings[0].cause, fenced.unknown.len()), (Cause::Down, 0), "{fenced:#?}");
+}
+
+#[test]
 fn the_controllers_log_tells_who_is_fenced_and_who_is_eligible() {
     let diagnosis = diagnosed(|s| {
         forget(s, &[1, 2, 3], 3);

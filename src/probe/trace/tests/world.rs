@@ -236,6 +236,12 @@ fn image(sighting: &Sighting, change: impl Fn(&mut PartitionRecord)) -> Arc<Imag
     Arc::new(image)
 }
 
+/// The controllers' log has another broker, too.
+pub(crate) fn logged_broker(sighting: &mut Sighting, id: i32, is_fenced: bool) {
+    let log = sighting.log.as_mut().unwrap();
+    Arc::make_mut(&mut log.image).replay(&MetadataRecord::RegisterBroker(registration(id, is_fenced))).unwrap();
+}
+
 fn registration(id: i32, is_fenced: bool) -> BrokerRegistration {
     BrokerRegistration {
         broker: BrokerId(id),
