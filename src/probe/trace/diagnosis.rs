@@ -31,7 +31,7 @@ pub enum Cause {
     NobodyAnswers,
     /// The addresses lead to different clusters.
     TwoClusters,
-    /// No broker and no controller that was asked reaches an active controller.
+    /// All that answer and can tell, brokers and controllers, know of no active controller.
     NoActiveController,
     /// The active controller has lost the majority of the voters.
     NoMajority,
@@ -47,7 +47,7 @@ pub enum Cause {
     NotFetching,
     /// A broker fetches the controller's log, but has been behind for long.
     Lagging,
-    /// A broker fetches the controller's log, but its own requests do not reach the controller.
+    /// A broker's own requests reach no active controller; those of others do, or nobody can tell.
     ControllerOutOfReach,
     /// A partition has no leader.
     NoLeader(NoLeader),

@@ -35,10 +35,19 @@ fn refusals(case: &Case<'_>) -> usize {
 /// Whether there is no active controller. One broker that reaches none may be cut off, and a controller that is not the active one does not know
 /// whether another is: so all brokers that were asked must agree, or one of them and a controller.
 pub(super) fn is_none_active(case: &Case<'_>) -> bool {
-    let told: Vec<Option<bool>> = case.roll.nodes().iter().filter(|node| was_asked(node)).map(Node::reaches_controller).collect();
-    let is_reached = case.quorum.is_some() || told.contains(&Some(true));
+    let told = told(case);
     let is_doubted = told.contains(&None) && refusals(case) == 0;
-    !is_reached && !is_doubted && told.contains(&Some(false))
+    !is_some_active(case) && !is_doubted && told.contains(&Some(false))
+}
+
+/// Whether somebody reaches an active controller.
+pub(super) fn is_some_active(case: &Case<'_>) -> bool {
+    case.quorum.is_some() || told(case).contains(&Some(true))
+}
+
+/// Whether each broker that answers, and was asked for the quorum, reaches an active controller.
+fn told(case: &Case<'_>) -> Vec<Option<bool>> {
+    case.roll.nodes().iter().filter(|node| was_asked(node)).map(Node::reaches_controller).collect()
 }
 
 /// Whether it answers, and was asked for the quorum.

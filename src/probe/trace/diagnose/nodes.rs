@@ -1,7 +1,7 @@
 //! How each broker is: whether it answers, whether clients are sent to it, whether it follows the controller's log.
 
 use super::Case;
-use super::controller::{capitalised, is_none_active};
+use super::controller::{capitalised, is_none_active, is_some_active};
 use crate::ids::BrokerId;
 use crate::probe::trace::diagnosis::{Cause, Finding};
 use crate::probe::trace::roll::{CAUGHT_UP_AGE_MS_MAX, FETCH_AGE_MS_MAX, Following, LogCopy, Node};
@@ -29,7 +29,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let sorted: Vec<(Cause, &Node<'_>)> = case.roll.nodes().iter().filter_map(|node| Some((cause_of(case, node)?, node))).collect();
     let of_cause = |cause: Cause| {
         let nodes: Vec<&Node<'_>> = sorted.iter().filter(|(of_node, _)| *of_node == cause).map(|(_, node)| *node).collect();
-        (!nodes.is_empty()).then(|| finding(cause, &nodes, case.quorum.is_some()))
+        (!nodes.is_empty()).then(|| finding(case, cause, &nodes))
     };
     CAUSES.into_iter().filter_map(of_cause).collect()
 }
@@ -66,12 +66,12 @@ fn was_asked(node: &Node<'_>) -> bool {
     node.voice.is_some_and(|voice| !matches!(&voice.view, Err(unheard) if unheard.why == Silence::NotAsked))
 }
 
-fn finding(cause: Cause, nodes: &[&Node<'_>], is_quorum_known: bool) -> Finding {
+fn finding(case: &Case<'_>, cause: Cause, nodes: &[&Node<'_>]) -> Finding {
     let ids: Vec<BrokerId> = nodes.iter().map(|node| node.id).collect();
     let (is, does, it) = if ids.len() == 1 { ("is", "does", "it") } else { ("are", "do", "them") };
     let who = brokers(&ids);
     let subject = capitalised(&who);
-    let details = described(cause, nodes, is_quorum_known);
+    let details = described(cause, nodes, case.quorum.is_some());
     let (sentence, next) = match cause {
         Cause::Undetected => (
             format!("{subject} {does} not answer{details}, and clients are still sent to {it}: no controller has fenced {it}."),
@@ -97,10 +97,10 @@ fn finding(cause: Cause, nodes: &[&Node<'_>], is_quorum_known: bool) -> Finding 
             format!("{subject} {is} behind in the controller's log, though fetching{details}: what is told to clients is as old as that."),
             format!("A broker that was down catches up like this: ask again. If the distance does not shrink, look at CPU, disk and network of {who}."),
         ),
-        Cause::ControllerOutOfReach => (
-            format!("{subject} {does} not reach the active controller with requests of {}{details}.", if ids.len() == 1 { "its own" } else { "their own" }),
-            format!("Heartbeats go that way, too: it may be fenced soon. Check the way from {who} to the active controller, and its log for the channel to it."),
-        ),
+        Cause::ControllerOutOfReach => {
+            let (reaches, own) = if ids.len() == 1 { ("reaches", "its own") } else { ("reach", "their own") };
+            (format!("{subject} {reaches} no active controller with requests of {own}{details}."), out_of_reach_next(case, &who))
+        }
         Cause::Fenced => (
             format!("{subject} {is} up, but the controller has fenced {it}{details}: clients are not sent there, and it leads nothing."),
             format!("It may still be starting. If it stays so, its heartbeats do not arrive or are refused: read the log of {who} and the active controller's."),
@@ -116,6 +116,18 @@ fn finding(cause: Cause, nodes: &[&Node<'_>], is_quorum_known: bool) -> Finding 
         ),
     };
     Finding { cause, nodes: ids, partitions: vec![], partition_count: 0, sentence, next }
+}
+
+fn out_of_reach_next(case: &Case<'_>, who: &str) -> String {
+    if is_some_active(case) {
+        format!(
+            "Heartbeats go that way, too: it may be fenced soon. Check the way from {who} to the active controller, and its log for the channel to it."
+        )
+    } else {
+        format!(
+            "Whether there is one is not known: ask the controllers themselves with --controller, then check the way from {who} to the active one."
+        )
+    }
 }
 
 /// What the first of them are like, in brackets.

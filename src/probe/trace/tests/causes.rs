@@ -93,7 +93,7 @@ fn nodes_that_are_gone_cut_off_or_not_noticed() {
             |s| no_quorum(s, &[3], Silence::Silent),
             Cause::ControllerOutOfReach,
             &[3],
-            "Broker 3 does not reach the active controller with requests of its own",
+            "Broker 3 reaches no active controller with requests of its own",
         ),
         (
             "two at once",
@@ -167,15 +167,19 @@ fn controllers_that_cannot_commit() {
 
 #[test]
 fn one_broker_that_reaches_no_controller_is_the_odd_one_and_not_the_last_word() {
-    let spoilt: [fn(&mut Sighting); 2] = [|s| no_quorum(s, &[1, 2], Silence::Denied), |s| no_quorum(s, &[1, 2], Silence::Malformed)];
-    for others in spoilt {
-        let odd = |s: &mut Sighting| {
-            others(s);
+    let rows = [
+        (Silence::Denied, "Check the way from broker 3 to the active controller"),
+        (Silence::Malformed, "Whether there is one is not known: ask the controllers themselves with --controller"),
+    ];
+    for (others, next) in rows {
+        let diagnosis = diagnosed(|s| {
+            no_quorum(s, &[1, 2], others);
             no_quorum(s, &[3], Silence::Silent);
-        };
-        let diagnosis = diagnosed(odd);
+        });
         assert_eq!((diagnosis.findings.len(), diagnosis.findings[0].cause), (1, Cause::ControllerOutOfReach), "{diagnosis:#?}");
         assert_eq!(diagnosis.findings[0].nodes, ids(&[3]));
+        assert_eq!(diagnosis.sentence, "Broker 3 reaches no active controller with requests of its own (Silent).");
+        assert!(diagnosis.next.contains(next), "{}", diagnosis.next);
         assert!(diagnosis.unknown[0].contains("the metadata quorum"), "{diagnosis:#?}");
     }
     let refusal = || vec![(crate::ids::HostPort::new("c", 1), Err(unheard(Silence::Refused(ErrorCode::NOT_LEADER_OR_FOLLOWER))))];
