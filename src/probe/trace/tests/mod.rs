@@ -1,6 +1,7 @@
 //! A cluster that is spoilt in one way, and what must be said of it: what is told first, in which layer, of which nodes, in which words.
 
 mod causes;
+mod controllers;
 mod differences;
 mod live;
 mod log;
