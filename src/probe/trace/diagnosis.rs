@@ -31,7 +31,7 @@ pub enum Cause {
     NobodyAnswers,
     /// The addresses lead to different clusters.
     TwoClusters,
-    /// All that answer and can tell, brokers and controllers, know of no active controller.
+    /// Nobody who answers and can tell knows an active controller, neither brokers nor controllers.
     NoActiveController,
     /// The active controller has lost the majority of the voters.
     NoMajority,

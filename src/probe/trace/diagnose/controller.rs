@@ -8,6 +8,8 @@ use crate::probe::trace::roll::{FETCH_AGE_MS_MAX, Node, fetched_ms_ago, has_majo
 use crate::probe::trace::sighting::{Silence, Unheard, Voice};
 use crate::probe::trace::words::{brokers, controllers, counted, listed};
 
+/// Controllers that are believed without a broker: one alone is mostly one of several, and another of them active.
+const CONTROLLERS_MIN: usize = 2;
 /// What still goes on without a controller, and what does not.
 const NOTHING_CHANGES: &str =
     "Leaders that live go on serving, but nothing can change: no new leader, no topic, no broker that comes or goes";
@@ -33,11 +35,17 @@ fn refusals(case: &Case<'_>) -> usize {
 }
 
 /// Whether there is no active controller. One broker that reaches none may be cut off, and a controller that is not the active one does not know
-/// whether another is: so all brokers that were asked must agree, or one of them and a controller.
+/// whether another is: so all brokers that answer must agree, or one of them and a controller, or all of several controllers.
 pub(super) fn is_none_active(case: &Case<'_>) -> bool {
     let told = told(case);
     let is_doubted = told.contains(&None) && refusals(case) == 0;
-    !is_some_active(case) && !is_doubted && told.contains(&Some(false))
+    !is_some_active(case) && ((told.contains(&Some(false)) && !is_doubted) || is_refused_by_all(case))
+}
+
+/// Whether several controllers were given, and each answered that it is not the active one.
+fn is_refused_by_all(case: &Case<'_>) -> bool {
+    let given = case.sighting.controllers.len();
+    given >= CONTROLLERS_MIN && refusals(case) == given
 }
 
 /// Whether somebody reaches an active controller.
@@ -75,14 +83,19 @@ fn no_active_controller(case: &Case<'_>) -> Option<Finding> {
     let among_controllers =
         (refusals > 0).then(|| format!("{} answered that {they_are} not the active one", counted(refusals, "controller")));
     let silent_ones = (!silent.is_empty()).then(|| format!("{} did not answer", listed(&silent)));
-    let through_brokers = format!("{} reached none", brokers(&ids));
-    let evidence: Vec<String> = [Some(through_brokers), among_controllers, silent_ones].into_iter().flatten().collect();
+    let through_brokers = (!ids.is_empty()).then(|| format!("{} reached none", brokers(&ids)));
+    let evidence: Vec<String> = [through_brokers, among_controllers, silent_ones].into_iter().flatten().collect();
+    let (none, consequence) = if ids.is_empty() {
+        ("There is no active controller among those that were given", "If there is no other, nothing in the cluster can change")
+    } else {
+        ("There is no active controller", NOTHING_CHANGES)
+    };
     Some(Finding {
         cause: Cause::NoActiveController,
         nodes: vec![],
         partitions: vec![],
         partition_count: 0,
-        sentence: format!("There is no active controller: {}. {NOTHING_CHANGES}.", evidence.join("; ")),
+        sentence: format!("{none}: {}. {consequence}.", evidence.join("; ")),
         next: "See which controllers run: most of the voters must, and must reach each other. Start those that are down, then look for elections in \
                their logs; an election takes 2 to 4 seconds. With --controller this command asks them one by one."
             .to_owned(),

@@ -4,8 +4,8 @@ use super::world::*;
 use super::{check, diagnosed};
 use crate::ids::HostPort;
 use crate::kafka::admin::ErrorCode;
-use crate::probe::trace::diagnosis::Cause;
-use crate::probe::trace::sighting::Silence;
+use crate::probe::trace::diagnosis::{Cause, Diagnosis};
+use crate::probe::trace::sighting::{Sighting, Silence};
 
 #[test]
 fn controllers_that_cannot_commit() {
@@ -93,6 +93,30 @@ fn one_broker_that_reaches_no_controller_is_the_odd_one_and_not_the_last_word() 
     assert_eq!(first(Silence::Malformed, Silence::Silent), Some(Cause::NoActiveController), "a controller says so, too");
     assert_eq!(first(Silence::Denied, Silence::Silent), Some(Cause::ControllerOutOfReach), "the others have reached one, which denied");
     assert_eq!(first(Silence::Malformed, Silence::Malformed), None, "this one is not active; perhaps another is");
+}
+
+#[test]
+fn several_controllers_that_all_say_no_are_believed_without_a_broker() {
+    let diagnosed = |not_active: u16, silent: u16, brokers: fn(&mut Sighting)| {
+        diagnosed(|s| {
+            brokers(s);
+            let answer = |port| if port <= not_active { Silence::Refused(ErrorCode::NOT_LEADER_OR_FOLLOWER) } else { Silence::Silent };
+            s.controllers = (1..=not_active + silent).map(|port| (HostPort::new("c", port), Err(unheard(answer(port))))).collect();
+        })
+    };
+    let causes = |diagnosis: Diagnosis| diagnosis.findings.into_iter().map(|finding| finding.cause).collect::<Vec<_>>();
+    let nobody: fn(&mut Sighting) = |s| silence(s, &[1, 2, 3]);
+    assert_eq!(causes(diagnosed(3, 0, nobody)), [Cause::NobodyAnswers, Cause::NoActiveController]);
+    assert_eq!(causes(diagnosed(1, 0, nobody)), [Cause::NobodyAnswers], "another may be active");
+    assert_eq!(causes(diagnosed(2, 1, nobody)), [Cause::NobodyAnswers], "the silent one may be active");
+    assert_eq!(causes(diagnosed(3, 0, |s| no_quorum(s, &[1, 2, 3], Silence::Denied))), [], "brokers have reached one, which denied");
+
+    let unsaid = diagnosed(2, 0, |s| no_quorum(s, &[1, 2, 3], Silence::Malformed));
+    assert_eq!(
+        unsaid.sentence,
+        "There is no active controller among those that were given: 2 controllers answered that they are not the active one. If there is no \
+         other, nothing in the cluster can change."
+    );
 }
 
 #[test]
