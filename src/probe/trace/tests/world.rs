@@ -205,7 +205,8 @@ pub(crate) fn stranger(sighting: &mut Sighting, view: Heard<View>) {
     sighting.voices.push(Voice { address, view, cluster: Err(unheard()), quorum: Err(unheard()) });
 }
 
-/// The controllers' log, before and after, as it fits to the healthy cluster, with node 3 fenced in it if others do not list it, and `orders/0` changed.
+/// The controllers' log, before and after, as it fits to the healthy cluster, with node 3 fenced in it if others do not list it, and `orders/0`
+/// changed.
 pub(crate) fn logged(sighting: &mut Sighting, change: impl Fn(&mut PartitionRecord)) {
     let image = image(sighting, change);
     sighting.log_before = Some(Arc::clone(&image));
