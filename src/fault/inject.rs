@@ -15,9 +15,10 @@ use super::event::Outcome;
 use super::guard::Guards;
 use super::primitive::{NodeAct, Primitive, Trace};
 use super::text;
+use super::watch::running_brokers;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, ClusterError, Limits, NodeState, Relay};
-use crate::ids::{BrokerId, TopicId, TopicName};
+use crate::ids::{BrokerId, HostPort, TopicId, TopicName};
 use crate::kafka::admin::{Admin, AdminError, ErrorCode, NewTopic, Placement};
 use crate::plan::model::{ClientFault, LimitChange, LinkAct, Replication, TopicSpec};
 
@@ -89,9 +90,14 @@ impl Hands {
     }
 
     /// The engine's answer, within a bound.
-    pub(super) async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
+    async fn answer<T>(&self, asked: BoxFuture<'_, Result<T, ClusterError>>) -> Result<T, Outcome> {
         let answer = timeout_at(self.clock.instant_of(self.clock.now() + ENGINE_TIMEOUT), asked).await;
         answer.map_err(|_| Outcome::Failed(unanswered(ENGINE_TIMEOUT)))?.map_err(|error| Outcome::Failed(error.to_string()))
+    }
+
+    /// Running brokers with the listener to ask them at.
+    pub(super) async fn running_brokers(&self) -> Result<Vec<(BrokerId, &HostPort)>, Outcome> {
+        self.answer(running_brokers(&*self.cluster).boxed()).await
     }
 
     /// Those that a link's step means by `to`, in order.

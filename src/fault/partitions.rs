@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::condition::numbers;
@@ -13,7 +12,7 @@ use super::event::Outcome;
 use super::inject::Hands;
 use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
-use super::watch::{Look, Watch, running_brokers};
+use super::watch::{Look, Watch};
 use crate::clock::Moment;
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicName};
 use crate::kafka::admin::{self, ClusterView, PartitionView, Replicas, TopicView};
@@ -27,7 +26,7 @@ impl Hands {
     /// controller, shows what was.
     pub(super) async fn topic(&self, name: &TopicName) -> Result<(TopicView, Vec<BrokerId>), Outcome> {
         let found = self.to_do(|| async {
-            let brokers = self.answer(running_brokers(&*self.cluster).boxed()).await?;
+            let brokers = self.running_brokers().await?;
             let asked = Some(std::slice::from_ref(name));
             let views = join_all(brokers.iter().map(|(_, listener)| self.admin.metadata_of(listener, asked))).await;
             Ok(freshest(name, views.into_iter().flatten(), &self.gone(name)))

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::event::Outcome;
 use super::inject::Hands;
 use super::observe::LOOK_EVERY;
 use super::primitive::Trace;
-use super::watch::{Look, Watch, running_brokers};
+use super::watch::{Look, Watch};
 use crate::clock::Moment;
 use crate::ids::{TopicId, TopicName};
 use crate::kafka::admin::{ClusterView, ConfigResource, ConfigValue, ErrorCode, NewTopic, Placement, TopicView};
@@ -61,7 +60,7 @@ impl Hands {
     async fn own_config(&self, name: &TopicName) -> Result<BTreeMap<String, String>, Outcome> {
         let resource = ConfigResource::Topic(name.clone());
         let agreed = self.to_do(|| async {
-            let brokers = self.answer(running_brokers(&*self.cluster).boxed()).await?;
+            let brokers = self.running_brokers().await?;
             let answers = join_all(brokers.iter().map(|(_, listener)| self.admin.configs_of(listener, &resource, None))).await;
             let mut told: Vec<BTreeMap<String, String>> = answers.into_iter().flatten().map(own).collect();
             told.dedup();
