@@ -77,6 +77,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
         out: arguments.out,
         keep: arguments.keep,
         reuse: arguments.reuse,
+        lent: None,
         request_log: arguments.request_log,
     };
     let ended = crate::run::run(&request, &screen, &clock, &stop).await?;

@@ -157,6 +157,9 @@ pub enum ClusterError {
     /// A run's id that cannot be part of host names. The caller's fault: exit code 2.
     #[error("`{0}` cannot name a run: 1 to 40 of a-z, 0-9 and -, beginning and ending with a letter or digit")]
     BadRunId(String),
+    /// A cluster that brokers may have joined was to serve one more run. The caller's fault: exit code 2.
+    #[error("brokers may have joined the cluster {0} since its start, so it cannot be made as it was: each run needs one of its own")]
+    NotAsStarted(String),
     /// A file of this machine that the cluster needs could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -202,6 +205,9 @@ impl ClusterError {
     /// Whether what was asked for can never work, as opposed to an environment that does not allow it now (exit codes 2 and 3).
     #[must_use]
     pub fn is_request_fault(&self) -> bool {
-        matches!(self, Self::ReservedProperty { .. } | Self::BadLayout { .. } | Self::BadRunId(_) | Self::RunExists(_))
+        matches!(
+            self,
+            Self::ReservedProperty { .. } | Self::BadLayout { .. } | Self::BadRunId(_) | Self::RunExists(_) | Self::NotAsStarted(_)
+        )
     }
 }

@@ -9,6 +9,7 @@
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -60,6 +61,8 @@ pub struct Request {
     pub keep: bool,
     /// Use a kept cluster that fits, if there is one.
     pub reuse: bool,
+    /// Use this cluster, which was started from the plan's own `[cluster]`, and leave it: whoever lends it removes it.
+    pub lent: Option<Arc<DockerCluster>>,
     /// Let the brokers log each request, save their logs in any case, and count requests by client.
     pub request_log: bool,
 }
@@ -73,6 +76,8 @@ pub struct Ended {
     pub interrupted: Option<&'static str>,
     /// Why the cluster could not be removed, if so.
     pub left_behind: Option<ClusterError>,
+    /// Whether every fault that was in force at the end could be undone; a lent cluster without that is not as it was.
+    pub is_healed: bool,
 }
 
 /// Runs a plan.
@@ -93,7 +98,19 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
         None => RunFolder::create("results".as_ref(), clock.wall_time_of(clock.now()), &request.plan.name)?,
     };
     stop.catch_panics();
-    let run = Run { request, screen, clock, stop, groups, warnings, watched, followed, folder, id: RunId::fresh(clock) };
+    let run = Run {
+        request,
+        screen,
+        clock,
+        stop,
+        groups,
+        warnings,
+        watched,
+        followed,
+        folder,
+        id: RunId::fresh(clock),
+        is_healed: AtomicBool::new(true),
+    };
     tracing::info!(run = %run.id, folder = %run.folder.path().display(), "the run begins");
     let outcome = run.carry_out().await;
     if outcome.is_err() {
@@ -102,6 +119,17 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
     }
     screen.clear();
     outcome
+}
+
+/// How a cluster is started, with its progress on the screen.
+pub(super) fn up_options(screen: &Screen, clock: &Clock) -> UpOptions {
+    let screen = screen.clone();
+    let progress = move |progress: Progress| match progress {
+        Progress::Swept { .. } | Progress::PortsTaken { .. } => screen.note(Tone::Warning, &progress.to_string()),
+        Progress::Ready { .. } => screen.note(Tone::Plain, &format!("cluster {progress}")),
+        _ => screen.stage(&format!("cluster: {progress}")),
+    };
+    UpOptions::new(clock.clone(), Arc::new(progress))
 }
 
 struct Run<'a> {
@@ -117,6 +145,7 @@ struct Run<'a> {
     followed: Vec<TopicName>,
     folder: RunFolder,
     id: RunId,
+    is_healed: AtomicBool,
 }
 
 impl Run<'_> {
@@ -125,7 +154,7 @@ impl Run<'_> {
             let measured = self.nothing_measured(None).await;
             return self.ended(measured, None);
         };
-        let cluster = Arc::new(cluster?);
+        let cluster = cluster?;
         let measured = AssertUnwindSafe(self.measure(&cluster)).catch_unwind().await;
         // The panic hook has kept the words.
         let measured = measured.unwrap_or_else(|_| Err(RunError::Panicked("the conductor panicked".to_owned())));
@@ -133,6 +162,9 @@ impl Run<'_> {
         let is_failure = is_panic || measured.as_ref().map_or(true, Taken::is_failure);
         if (is_failure || self.request.request_log) && !self.stop.is_hurried() {
             self.save_logs(&cluster).await;
+        }
+        if self.request.lent.is_some() {
+            return self.ended(measured, None);
         }
         if cluster.is_kept() {
             let line = format!("the cluster stays up; remove it with: chaos cluster down {}", cluster.run_id());
@@ -151,7 +183,10 @@ impl Run<'_> {
             _ => measured,
         };
         match measured {
-            Ok(taken) => Ok(Ended { taken, interrupted: self.stop.cause().and_then(StopCause::signal), left_behind }),
+            Ok(taken) => {
+                let interrupted = self.stop.cause().and_then(StopCause::signal);
+                Ok(Ended { taken, interrupted, left_behind, is_healed: self.is_healed.load(Ordering::Relaxed) })
+            }
             Err(error) => {
                 // Only one error can be the run's; the other must be told too.
                 if let Some(left_behind) = left_behind {
@@ -162,31 +197,30 @@ impl Run<'_> {
         }
     }
 
-    /// A cluster that is ready: a kept one that fits, or a new one.
-    async fn cluster(&self) -> Result<DockerCluster, RunError> {
-        let screen = self.screen.clone();
-        let progress = move |progress: Progress| match progress {
-            Progress::Swept { .. } | Progress::PortsTaken { .. } => screen.note(Tone::Warning, &progress.to_string()),
-            Progress::Ready { .. } => screen.note(Tone::Plain, &format!("cluster {progress}")),
-            _ => screen.stage(&format!("cluster: {progress}")),
-        };
-        let mut options = UpOptions::new(self.clock.clone(), Arc::new(progress));
+    /// A cluster that is ready: the one that is lent, a kept one that fits, or a new one.
+    async fn cluster(&self) -> Result<Arc<DockerCluster>, RunError> {
+        let mut options = up_options(self.screen, self.clock);
         options.keep = self.request.keep;
         options.request_log = self.request.request_log;
         options.seed = self.request.plan.seed;
         options.logs_on_failure = Some(self.folder.file(LOGS));
         let spec = &self.request.plan.cluster;
+        if let Some(cluster) = &self.request.lent {
+            self.screen.stage("making the cluster whole");
+            cluster.make_whole(spec, &options).await?;
+            return Ok(Arc::clone(cluster));
+        }
         if self.request.reuse {
             if let Some(cluster) = DockerCluster::attach(spec, &options).await? {
                 if self.request.request_log {
                     self.screen.note(Tone::Warning, &format!("there will be no {REQUESTS}: {SERVED_BEFORE}"));
                 }
-                return Ok(cluster);
+                return Ok(Arc::new(cluster));
             }
             self.screen.note(Tone::Warning, "no kept cluster fits this plan: starting one");
         }
         self.screen.stage(&format!("starting {} nodes of Kafka {}", spec.layout.nodes().len(), spec.kafka));
-        Ok(DockerCluster::up(spec, &self.id, &options).await?)
+        Ok(Arc::new(DockerCluster::up(spec, &self.id, &options).await?))
     }
 
     async fn measure(&self, cluster: &Arc<DockerCluster>) -> Result<Taken, RunError> {
@@ -214,7 +248,9 @@ impl Run<'_> {
         let plan = &self.request.plan;
         self.screen.stage("making topics");
         let admin = Admin::new(cluster.bootstrap(), "chaos-admin", self.clock.clone());
-        if self.request.reuse {
+        if self.request.lent.is_some() {
+            topics::delete_all(&admin, cluster.nodes()).await?;
+        } else if self.request.reuse {
             topics::delete_left_over(&admin, cluster.nodes(), plan).await?;
         }
         topics::create(&admin, cluster.nodes(), &plan.topics).await
@@ -251,6 +287,8 @@ impl Run<'_> {
         let step_facts = Arc::new(StepFacts::new(facts.clone()));
         let prober = layers::look(cluster.nodes(), self.followed.clone(), self.clock, facts.clone())?;
         let (steps_at, relay_facts) = (phases.steps_at(), facts.clone());
+        // The relay of a lent cluster has served others.
+        let refused_before = cluster.relay().map_or(0, Relay::refused);
         let runner = StepRunner::new(
             Arc::<DockerCluster>::clone(cluster),
             self.clock.clone(),
@@ -283,10 +321,14 @@ impl Run<'_> {
         let _ = looking.await;
         prober.finish().await;
         step_facts.cancel_open(self.clock.now());
-        if let Some(connections) = cluster.relay().map(Relay::refused).filter(|refused| *refused > 0) {
+        let connections = cluster.relay().map_or(0, Relay::refused).saturating_sub(refused_before);
+        if connections > 0 {
             relay_facts.emit(self.clock.now(), Fact::RelayRefused { connections });
         }
-        for failure in guards.heal_all(cluster.as_ref(), self.clock, cluster.is_kept()).await {
+        // After a stop a lent cluster serves no other run.
+        let stays = cluster.is_kept() || (self.request.lent.is_some() && self.stop.cause().is_none());
+        for failure in guards.heal_all(cluster.as_ref(), self.clock, stays).await {
+            self.is_healed.store(false, Ordering::Relaxed);
             self.screen.note(Tone::Warning, &failure.to_string());
         }
         outcome

@@ -50,6 +50,8 @@ pub struct Stop(Arc<Shared>);
 struct Shared {
     /// Set once, by the first request.
     cause: OnceLock<StopCause>,
+    /// Set once the panic hook is in place.
+    catches: OnceLock<()>,
     stop: CancellationToken,
     hurry: CancellationToken,
 }
@@ -106,8 +108,11 @@ impl Stop {
     }
 
     /// Makes every panic of the process a request to stop: a task that panics must not be missed by a run that goes on without it. The
-    /// hook before it is called as well.
+    /// hook before it is called as well. A second call changes nothing.
     pub fn catch_panics(&self) {
+        if self.0.catches.set(()).is_err() {
+            return;
+        }
         let stop = self.clone();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {

@@ -52,10 +52,25 @@ pub(super) async fn delete_left_over(admin: &Admin, nodes: &[Node], plan: &Plan)
     names.dedup();
     let view = admin.metadata(None).await.map_err(RunError::Topics)?;
     names.retain(|name| view.topic(name).is_some());
+    delete(admin, nodes, &names).await
+}
+
+/// Deletes every topic that is not one of Kafka's own: on a lent cluster all of them are of earlier runs.
+///
+/// # Errors
+/// As [`delete_left_over`].
+pub(super) async fn delete_all(admin: &Admin, nodes: &[Node]) -> Result<(), RunError> {
+    let view = admin.metadata(None).await.map_err(RunError::Topics)?;
+    let names: Vec<TopicName> = view.topics.into_iter().filter(|topic| !topic.is_internal).map(|topic| topic.name).collect();
+    delete(admin, nodes, &names).await
+}
+
+/// Deletes topics and waits until no broker shows them.
+async fn delete(admin: &Admin, nodes: &[Node], names: &[TopicName]) -> Result<(), RunError> {
     if names.is_empty() {
         return Ok(());
     }
-    admin.delete_topics(&names).await.map_err(RunError::Topics)?;
+    admin.delete_topics(names).await.map_err(RunError::Topics)?;
     let left = |view: &ClusterView| {
         let left = names.iter().find(|name| view.topic(name).is_some_and(|topic| topic.error.is_none()))?;
         Some(format!("{left} is still there"))

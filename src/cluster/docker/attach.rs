@@ -36,6 +36,27 @@ impl DockerCluster {
         Ok(Some(cluster))
     }
 
+    /// Makes a cluster that a run has used as it was at its start, as [`Self::attach`] does with a kept one, and takes cut links away.
+    ///
+    /// # Errors
+    /// As [`Self::attach`]; a broker that has joined it cannot be taken out again, and is [`ClusterError::NotAsStarted`].
+    pub async fn make_whole(&self, spec: &ClusterSpec, options: &UpOptions) -> Result<(), ClusterError> {
+        if spec.joining > 0 {
+            return Err(ClusterError::NotAsStarted(self.run.to_string()));
+        }
+        self.mend(&inventory::of_run(&self.daemon, self.run.as_str()).await?, options).await?;
+        if let Some(relay) = self.relay() {
+            relay.heal();
+        }
+        for node in self.nodes().iter().filter(|_| spec.links.nodes) {
+            let cut = self.links_cut(node.id).await?;
+            if !cut.is_empty() {
+                self.mend_links(node.id, &cut).await?;
+            }
+        }
+        self.ready(options).await
+    }
+
     fn from_objects(daemon: Daemon, run: &str, objects: &RunObjects, memory_bytes: u64, options: &UpOptions) -> Result<Self, ClusterError> {
         let run = RunId::new(run)?;
         let leash = Leash(LastResort::armed(daemon.address(), &run));
