@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! text -> syntax (tree with places) -> raw (by the grammar) -> check (finds all problems) -> model (nothing left to guess)
+//!   \-> vary: the same text with other values, for comparisons
 //! ```
 //!
 //! Not here: running anything. Called by `cli` and `run`; everything else reads only [`model`].
@@ -20,6 +21,7 @@ pub mod show;
 mod syntax;
 pub mod timeline;
 pub mod units;
+pub mod vary;
 
 use std::fmt::Write as _;
 use std::io;
