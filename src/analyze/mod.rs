@@ -11,6 +11,7 @@
 //!         -> ...       /
 //! ```
 
+pub mod compare;
 mod expect;
 pub mod findings;
 mod first_ack;
