@@ -8,6 +8,7 @@ use crate::record::error::RecordError;
 use crate::record::fact::Fact;
 use crate::record::files::{FACTS, LayerRows, RowBudget};
 use crate::record::read::FactReader;
+use crate::record::run::RunStarted;
 use crate::report::json::{LeftOut, run_file};
 use crate::report::text;
 
@@ -66,6 +67,12 @@ impl Replay {
         }
         let left_out = LeftOut { metadata_rows_left_out: budget.left_out(), layer_rows_left_out: layers.left_out() };
         Ok(Self { folder: folder.to_path_buf(), analysis, findings, left_out })
+    }
+
+    /// What the run said about itself; `None`: its first fact is missing.
+    #[must_use]
+    pub fn run(&self) -> Option<&RunStarted> {
+        self.analysis.run()
     }
 
     /// What was found.

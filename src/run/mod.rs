@@ -7,11 +7,13 @@
 //!            |-> layers -> probe (a thread)            what controller and brokers believe
 //!            |-> brokers -> cluster, probe             once a second
 //!            \-> intake (a thread): files, analysis, screen (narrate)
+//! cli -> compare -> conductor, once per run             one plan with other values, run by run
 //! ```
 //!
 //! Not here: how a step is done (`fault`), how records are made (`engine`), what facts mean (`analyze`). Called by `cli`.
 
 mod brokers;
+pub mod compare;
 mod conductor;
 mod error;
 mod intake;

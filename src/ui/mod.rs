@@ -8,6 +8,7 @@ pub mod colour;
 mod figures;
 mod plain;
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,9 +42,19 @@ trait Draw: Debug + Send {
     fn clear(&mut self);
 }
 
+/// How many texts of parts are remembered, so that each is shown once.
+const TOLD_MAX: usize = 1_000;
+
 /// A handle on the screen; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Screen(Arc<Mutex<Box<dyn Draw>>>);
+pub struct Screen {
+    drawn: Arc<Mutex<Box<dyn Draw>>>,
+    style: Style,
+    /// Whether this handle shows a part of something larger.
+    is_part: bool,
+    /// Warnings that parts have shown.
+    told: Arc<Mutex<BTreeSet<String>>>,
+}
 
 impl Screen {
     /// A screen of a style. `colours` as [`colour::ColourChoice::decide`] says.
@@ -55,27 +66,42 @@ impl Screen {
             Style::Lines => Box::new(plain::Plain::new(painter, clock, std::io::stderr())),
             Style::Quiet => Box::new(Nothing),
         };
-        Self(Arc::new(Mutex::new(draw)))
+        Self { drawn: Arc::new(Mutex::new(draw)), style, is_part: false, told: Arc::default() }
+    }
+
+    /// A handle on the same screen for one of several parts of what goes on. It leaves no ordinary lines behind, only bars and live figures
+    /// where there are some, and warnings: each text once, whichever part says it.
+    #[must_use]
+    pub fn of_a_part(&self) -> Self {
+        Self { is_part: true, ..self.clone() }
     }
 
     /// What is being done now, outside the load.
     pub fn stage(&self, text: &str) {
-        self.draw().stage(text);
+        if self.shows_progress() {
+            self.draw().stage(text);
+        }
     }
 
     /// A phase of the load has begun; `length` as planned, `None` if it ends by an event.
     pub fn phase(&self, name: &'static str, length: Option<Duration>) {
-        self.draw().phase(name, length);
+        if self.shows_progress() {
+            self.draw().phase(name, length);
+        }
     }
 
     /// A line that stays.
     pub fn note(&self, tone: Tone, text: &str) {
-        self.draw().note(tone, text);
+        if !self.is_part || self.is_news(tone, text) {
+            self.draw().note(tone, text);
+        }
     }
 
     /// The groups' figures now.
     pub fn groups(&self, groups: &[LiveGroup]) {
-        self.draw().groups(groups);
+        if self.shows_progress() {
+            self.draw().groups(groups);
+        }
     }
 
     /// Takes everything down that does not stay. The screen can still be used.
@@ -85,7 +111,24 @@ impl Screen {
 
     fn draw(&self) -> MutexGuard<'_, Box<dyn Draw>> {
         // A panic while drawing must not take the run's other threads with it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A part's progress is for bars, which are drawn over: as lines it would bury what stays.
+    fn shows_progress(&self) -> bool {
+        !self.is_part || self.style == Style::Bars
+    }
+
+    fn is_news(&self, tone: Tone, text: &str) -> bool {
+        match tone {
+            Tone::Bad => true,
+            Tone::Warning => {
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                // Beyond the bound a text may be shown again.
+                if told.len() >= TOLD_MAX { !told.contains(text) } else { told.insert(text.to_owned()) }
+            }
+            Tone::Plain | Tone::Good | Tone::Step | Tone::Faint => false,
+        }
     }
 }
 

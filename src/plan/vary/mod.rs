@@ -54,7 +54,7 @@ pub struct Setting {
 /// A plan with one value for each key that varies.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// The values of what varies by itself, joined with `, `.
+    /// The values of what varies by itself, joined with `, `; empty if it is the only cell.
     pub name: String,
     /// Every key that varies, in the order of the command line.
     pub settings: Vec<Setting>,
@@ -244,8 +244,9 @@ fn patched(text: &str, axes: &[Axis], chosen: &[usize]) -> Result<String, Vec<St
 }
 
 fn cell(plan_path: &str, text: &str, axes: &[Axis], chosen: &[usize]) -> Result<Cell, Problems> {
-    let first = |(axis, index): (&Axis, &usize)| axis.0[0].values[*index].text.clone();
-    let name = axes.iter().zip(chosen).map(first).collect::<Vec<_>>().join(", ");
+    // A key with a single value tells no cells apart.
+    let telling = axes.iter().zip(chosen).filter(|(axis, _)| axis.0[0].values.len() > 1);
+    let name = telling.map(|(axis, index)| axis.0[0].values[*index].text.clone()).collect::<Vec<_>>().join(", ");
     let shown = if name.is_empty() { plan_path.to_owned() } else { format!("{plan_path} with {name}") };
     let mut checked = super::parse(&shown, text)?;
     plan_path.clone_into(&mut checked.plan.source.path);

@@ -63,6 +63,13 @@ fn without_a_change_the_plan_is_the_only_cell() {
 }
 
 #[test]
+fn a_key_with_one_value_is_set_and_is_in_no_name() {
+    let cells = cells_of(&[vary("cluster.kafka=4.0.2"), vary("topic.orders.partitions=3,6")]).unwrap();
+    assert_eq!(cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>(), ["3", "6"]);
+    assert!(cells.iter().all(|cell| cell.checked.plan.cluster.kafka == "4.0.2" && cell.settings.len() == 2));
+}
+
+#[test]
 fn wrong_arguments_are_told() {
     let rows = [
         (vec![vary("topic.orders.partitions")], "there is no `=` after the path"),

@@ -1,0 +1,100 @@
+//! Why a comparison could not be carried out or told.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::cluster::ClusterError;
+use crate::record::error::RecordError;
+use crate::report::replay::ReplayError;
+use crate::run::RunError;
+
+/// Why a comparison could not be carried out or told. What its runs measured is not among these.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// A run could not be carried out.
+    #[error("{run} could not be carried out: {source}\n  runs that are finished are kept; go on with: chaos compare --resume {}", folder.display())]
+    Run {
+        /// Which run of how many.
+        run: String,
+        /// The comparison's folder.
+        folder: PathBuf,
+        /// What the last attempt said.
+        source: RunError,
+    },
+    /// The cluster that the runs share could not be removed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The folder holds another comparison. The arguments' fault: exit code 2.
+    #[error("{} holds a comparison that differs in {what}\n  name another folder with --out, or go on with the one that is there: chaos compare --resume {}", folder.display(), folder.display())]
+    OtherComparison {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// The folder holds no comparison. The arguments' fault: exit code 2.
+    #[error("{} holds no comparison: there is no comparison.json in it", folder.display())]
+    NoComparison {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Another process works on the comparison. The arguments' fault: exit code 2.
+    #[error("process {pid} is carrying out the comparison in {}: wait for its end", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// The process.
+        pid: u32,
+    },
+    /// The manifest is of another version.
+    #[error("{} has format {found}, and this version of chaos knows {known}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The only one that is known.
+        known: u32,
+    },
+    /// The manifest cannot be read or written as JSON.
+    #[error("{} is no manifest of a comparison: {source}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A file or folder of the comparison could not be used.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The comparison's folder could not be made.
+    #[error(transparent)]
+    Folder(#[from] RecordError),
+    /// A run could not be read back.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+impl CompareError {
+    /// Whether an argument or the plan is at fault, as opposed to the environment (exit codes 2 and 3).
+    #[must_use]
+    pub fn is_request_fault(&self) -> bool {
+        match self {
+            Self::Run { source, .. } => source.is_request_fault(),
+            Self::Cluster(error) => error.is_request_fault(),
+            Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } | Self::Format { .. } | Self::Manifest { .. } => {
+                true
+            }
+            Self::Folder(error) => matches!(error, RecordError::FolderInUse { .. }),
+            Self::File { .. } => false,
+            // As `chaos report` has it.
+            Self::Replay(_) => false,
+        }
+    }
+}

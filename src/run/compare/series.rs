@@ -1,0 +1,194 @@
+//! Carries out the runs of a comparison that are still missing, one after the other, in the manifest's order.
+//!
+//! ```text
+//! cluster up (once, if it can be shared) -> for each run: whole again -> run -> one line -> cluster down
+//! ```
+//!
+//! A run that cannot be carried out is tried once more on a new cluster; then the series ends, and can be resumed. Not here: what the runs
+//! found together.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::CompareError;
+use super::line::run_line;
+use super::manifest::{Manifest, RUNS, RunEntry};
+use super::order::Role;
+use super::pace::{self, Pace};
+use super::state::{State, set_aside, state_of, states};
+use crate::clock::Clock;
+use crate::cluster::{DockerCluster, RunId};
+use crate::plan::vary::Cell;
+use crate::run::conductor::up_options;
+use crate::run::{self, Ended, Request, RunError, Stop};
+use crate::ui::Screen;
+use crate::ui::colour::Tone;
+
+/// How often a run is tried.
+const ATTEMPTS: u32 = 2;
+
+/// What is to be carried out, and with what.
+#[derive(Debug)]
+pub struct Series<'a> {
+    /// The comparison's folder.
+    pub folder: &'a Path,
+    /// What the comparison is.
+    pub manifest: &'a Manifest,
+    /// Its cells, in the manifest's order.
+    pub cells: &'a [Cell],
+    /// Where it is told; of the runs themselves only what is no ordinary progress.
+    pub screen: &'a Screen,
+    /// The clock.
+    pub clock: &'a Clock,
+    /// The request to stop.
+    pub stop: &'a Stop,
+}
+
+impl Series<'_> {
+    /// Carries out all runs that are not finished. Ends early, without an error, when it is stopped. The cluster is gone afterwards.
+    ///
+    /// # Errors
+    /// A run could not be carried out, or the cluster not be removed.
+    pub async fn carry_out(&self) -> Result<(), CompareError> {
+        let mut shared = None;
+        let outcome = self.runs(&mut shared).await;
+        let down = match shared.take() {
+            Some(cluster) => {
+                self.screen.stage("removing the cluster");
+                cluster.down().await
+            }
+            None => Ok(()),
+        };
+        self.screen.clear();
+        match (outcome, down) {
+            (Ok(()), down) => Ok(down?),
+            (Err(error), Ok(())) => Err(error),
+            (Err(error), Err(left_behind)) => {
+                // Only one error can be the comparison's; the other must be told too.
+                self.screen.note(Tone::Bad, &left_behind.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    async fn runs(&self, shared: &mut Option<Arc<DockerCluster>>) -> Result<(), CompareError> {
+        let missing = self.missing()?;
+        let mut pace = Pace::new(self.manifest.one_cluster);
+        let loads: Vec<_> = missing.iter().map(|run| pace::load_of(&self.cells[run.cell].checked.plan)).collect();
+        for (index, run) in missing.iter().enumerate() {
+            if self.stop.cause().is_some() {
+                break;
+            }
+            let left = pace.expects(loads[index..].iter().copied(), shared.is_none());
+            self.screen.note(Tone::Plain, &format!("{}: begins, about {} left", self.head(run), pace::words(left)));
+            let (began, is_first) = (self.clock.now(), shared.is_none());
+            let Some(ended) = self.make(run, shared).await? else { break };
+            // The first run on a shared cluster has waited for its start.
+            if !(is_first && self.manifest.one_cluster) {
+                pace.took(loads[index], self.clock.now().since(began));
+            }
+            let (tone, line) = run_line(&ended.taken.findings);
+            self.screen.note(tone, &format!("{}: {line}", self.head(run)));
+            if let Some(error) = ended.left_behind {
+                return Err(error.into());
+            }
+            if !ended.is_healed {
+                self.give_up(shared).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The runs that are not finished; what some of them have left is set aside.
+    fn missing(&self) -> Result<Vec<&RunEntry>, CompareError> {
+        let mut missing = Vec::new();
+        for (run, state) in self.manifest.runs.iter().zip(states(self.folder, self.manifest)?) {
+            if state == State::Broken {
+                let aside = set_aside(self.folder, &run.folder)?;
+                let text =
+                    format!("{} did not end the last time: what it left is in {}, and it is made anew", self.head(run), aside.display());
+                self.screen.note(Tone::Warning, &text);
+            }
+            if !matches!(state, State::Finished(_)) {
+                missing.push(run);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Makes a run, and makes it once more if the environment did not allow it. `None`: it was stopped before it began.
+    async fn make(&self, run: &RunEntry, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Ended>, CompareError> {
+        let folder = self.folder.join(RUNS).join(&run.folder);
+        for attempt in 1.. {
+            let source = match self.attempt(run, &folder, shared).await {
+                Ok(ended) => return Ok(ended),
+                Err(source) => source,
+            };
+            if attempt == ATTEMPTS || source.is_request_fault() || self.stop.cause().is_some() {
+                return Err(CompareError::Run { run: self.head(run), folder: self.folder.to_owned(), source });
+            }
+            let text = format!("{} could not be carried out: {source}\n  it is tried once more, on a new cluster", self.head(run));
+            self.screen.note(Tone::Warning, &text);
+            if state_of(&folder)? != State::Missing {
+                set_aside(self.folder, &run.folder)?;
+            }
+            self.give_up(shared).await;
+        }
+        Ok(None)
+    }
+
+    async fn attempt(&self, run: &RunEntry, folder: &Path, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Ended>, RunError> {
+        let checked = &self.cells[run.cell].checked;
+        let lent = if self.manifest.one_cluster {
+            let Some(cluster) = self.cluster(shared).await? else { return Ok(None) };
+            Some(cluster)
+        } else {
+            None
+        };
+        let request = Request {
+            plan: checked.plan.clone(),
+            warnings: checked.warnings.lines(),
+            out: Some(folder.to_owned()),
+            keep: false,
+            reuse: false,
+            lent,
+            request_log: false,
+        };
+        run::run(&request, &self.screen.of_a_part(), self.clock, self.stop).await.map(Some)
+    }
+
+    /// The cluster that all runs share, started if need be. `None`: stopped meanwhile.
+    async fn cluster(&self, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Arc<DockerCluster>>, RunError> {
+        if shared.is_none() {
+            let (options, id) = (up_options(self.screen, self.clock), RunId::fresh(self.clock));
+            let up = DockerCluster::up(&self.cells[0].checked.plan.cluster, &id, &options);
+            let cluster = tokio::select! {
+                biased;
+                () = self.stop.requested() => return Ok(None),
+                cluster = up => cluster?,
+            };
+            *shared = Some(Arc::new(cluster));
+        }
+        Ok(shared.clone())
+    }
+
+    /// Removes the shared cluster, so that the next run starts another one.
+    async fn give_up(&self, shared: &mut Option<Arc<DockerCluster>>) {
+        if let Some(cluster) = shared.take() {
+            if let Err(error) = cluster.down().await {
+                self.screen.note(Tone::Bad, &error.to_string());
+            }
+        }
+    }
+
+    /// `run 3 of 12 (10s)`.
+    fn head(&self, run: &RunEntry) -> String {
+        let name = &self.manifest.cells[run.cell].name;
+        let words = match (name.is_empty(), run.role) {
+            (true, _) => String::new(),
+            (false, Role::Control) => format!(" ({name}, control)"),
+            (false, Role::Round(_)) => format!(" ({name})"),
+        };
+        format!("run {} of {}{words}", run.number, self.manifest.runs.len())
+    }
+}
