@@ -89,14 +89,17 @@ pub struct Findings {
 /// An expectation and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpectationFinding {
-    /// The expectation as the plan says it, such as `records.failed == 0 (steady)`.
+    /// The expectation as the plan says it, such as `records.failed == 0 (steady) except step 1`.
     pub text: String,
     /// The metric's value; `None`: it could not be measured.
     pub value: Option<f64>,
     /// Whether it is met; `None`: could not be checked.
     pub met: Option<bool>,
-    /// The value in words, such as `13 204 ms`.
+    /// The value in words, such as `13204 ms`.
     pub value_in_words: String,
+    /// Why it could not be measured; `None`: it was.
+    #[serde(default)]
+    pub unknown: Option<String>,
 }
 
 /// What one group did and saw. `None` where its client cannot tell: unknown is not 0.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analyze::findings::StageFinding;
 use crate::analyze::spread::Spread;
+use crate::plan::model::Stage;
 use crate::record::fact::{Fact, Stamped};
 use crate::record::files::millis;
 
@@ -35,6 +36,19 @@ impl FirstAcks {
         }
     }
 
+    /// One stage of these groups' producers together, in milliseconds; `None`: no producer told of it.
+    pub(crate) fn over<'n>(&self, groups: impl IntoIterator<Item = &'n str>, stage: Stage) -> Option<Spread> {
+        let stages = groups.into_iter().filter_map(|group| self.groups.get(group));
+        let values = stages.flat_map(|stages| match stage {
+            Stage::Connected => &stages.connected_us,
+            Stage::Ready => &stages.ready_us,
+            Stage::Metadata => &stages.metadata_us,
+            Stage::ProducerId => &stages.producer_id_us,
+            Stage::Acknowledged => &stages.ack_us,
+        });
+        spread_ms(values)
+    }
+
     /// The group's figures.
     pub(crate) fn finding(&self, group: &str) -> StageFinding {
         let Some(stages) = self.groups.get(group) else { return StageFinding::default() };
@@ -48,6 +62,6 @@ impl FirstAcks {
     }
 }
 
-fn spread_ms(values_us: &[u64]) -> Option<Spread> {
-    Spread::of(values_us.iter().map(|us| millis(i64::try_from(*us).unwrap_or(i64::MAX - 1000))))
+fn spread_ms<'v>(values_us: impl IntoIterator<Item = &'v u64>) -> Option<Spread> {
+    Spread::of(values_us.into_iter().map(|us| millis(i64::try_from(*us).unwrap_or(i64::MAX - 1000))))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::analyze::findings::GeneratorFinding;
 use crate::analyze::load::{merge, quantiles};
 use crate::analyze::window::Window;
+use crate::plan::model::Window as NamedWindow;
 use crate::record::fact::{Fact, GeneratorSecond, Stamped};
 use crate::record::histogram::LatencyHistogram;
 
@@ -76,6 +77,16 @@ impl Generator {
     /// p99 of the lateness after the baseline: the machine may be busy with restarting brokers.
     pub(crate) fn after_p99_us(&self) -> Option<u64> {
         self.after.as_ref().and_then(|lateness| lateness.quantile_us(0.99))
+    }
+
+    /// Lateness in the baseline, after it, or over the whole load; `None`: nothing was sent, or the window is another.
+    pub(crate) fn lateness(&self, window: &NamedWindow) -> Option<&LatencyHistogram> {
+        match window {
+            NamedWindow::Baseline => self.baseline.as_ref(),
+            NamedWindow::After => self.after.as_ref(),
+            NamedWindow::Run => self.all.as_ref(),
+            _ => None,
+        }
     }
 
     pub(crate) fn finding(&self) -> GeneratorFinding {

@@ -1,10 +1,12 @@
 //! Records and latencies of each group, from its seconds and its producers' totals.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::{LatencyFinding, Quantiles, WindowFinding};
 use crate::analyze::known::Known;
-use crate::analyze::window::{SECOND_US, Window};
+use crate::analyze::parts::{Part, Parts};
+use crate::analyze::window::SECOND_US;
 use crate::ids::ProducerIndex;
 use crate::record::fact::{Fact, GroupSecond, Stamped, Totals};
 use crate::record::histogram::{HistogramError, LatencyHistogram};
@@ -14,10 +16,6 @@ use crate::record::histogram::{HistogramError, LatencyHistogram};
 pub(crate) struct GroupLoad {
     /// Sum of its seconds.
     pub(crate) seconds: Totals,
-    /// Sum of its seconds before the baseline.
-    pub(crate) warmup: Totals,
-    /// Records that were due in the baseline.
-    pub(crate) baseline_due: u64,
     /// Each producer's totals over its life.
     pub(crate) producers: BTreeMap<ProducerIndex, Totals>,
     /// End of the last second in which a record was due.
@@ -28,36 +26,36 @@ pub(crate) struct GroupLoad {
     pub(crate) blocked_memory_us: Known<u64>,
     /// Least and greatest partition count in any producer's cache at the end.
     pub(crate) cached_partitions: Known<Option<(u32, u32)>>,
-    windows: [WindowLatency; 3],
+    parts: BTreeMap<Part, PartLoad>,
 }
 
+/// Its seconds in one part of the run.
 #[derive(Clone, Debug, Default)]
-struct WindowLatency {
-    response_ok: Option<LatencyHistogram>,
+pub(crate) struct PartLoad {
+    pub(crate) counts: Totals,
+    pub(crate) response_ok: Option<LatencyHistogram>,
     response_bad: Option<LatencyHistogram>,
-    service_ok: Option<LatencyHistogram>,
+    pub(crate) service_ok: Option<LatencyHistogram>,
 }
 
 /// All groups' loads by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loads {
     groups: BTreeMap<String, GroupLoad>,
-    steady_us: i64,
     /// Histograms that could not be read: a damaged or foreign file.
     pub(crate) unreadable: u64,
 }
 
 impl Loads {
-    /// Takes in a fact.
-    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+    /// Takes in a fact; `parts` have taken it in before.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, parts: &Parts) {
         match &stamped.fact {
             Fact::RunStarted(run) => {
-                self.steady_us = run.phases_us[1];
                 self.groups.extend(run.groups.iter().map(|group| (group.name.clone(), GroupLoad::default())));
             }
             Fact::Second(second) => {
                 let group = self.groups.entry(second.group.clone()).or_default();
-                if group.add(second, self.steady_us).is_err() {
+                if group.add(second, parts.of(second.second)).is_err() {
                     self.unreadable += 1;
                 }
             }
@@ -94,23 +92,17 @@ impl Loads {
 }
 
 impl GroupLoad {
-    fn add(&mut self, second: &GroupSecond, steady_us: i64) -> Result<(), HistogramError> {
+    fn add(&mut self, second: &GroupSecond, part: Part) -> Result<(), HistogramError> {
         self.seconds.add(&second.counts);
         self.out_of_range += second.out_of_range;
         if second.counts.due > 0 {
             self.due_until_us = self.due_until_us.max((second.second + 1) * SECOND_US);
         }
-        if second.second < 0 {
-            self.warmup.add(&second.counts);
-        }
-        let window = Window::of(second.second, steady_us);
-        if window == Window::Baseline {
-            self.baseline_due += second.counts.due;
-        }
-        let window = &mut self.windows[window as usize];
-        merge(&mut window.response_ok, second.histogram("response_ok")?)?;
-        merge(&mut window.response_bad, second.histogram("response_bad")?)?;
-        merge(&mut window.service_ok, second.histogram("service_ok")?)
+        let part = self.parts.entry(part).or_default();
+        part.counts.add(&second.counts);
+        merge(&mut part.response_ok, second.histogram("response_ok")?)?;
+        merge(&mut part.response_bad, second.histogram("response_bad")?)?;
+        merge(&mut part.service_ok, second.histogram("service_ok")?)
     }
 
     /// The group's records: its producers' own totals if all of `producers` told theirs, else the sum of its seconds.
@@ -123,26 +115,35 @@ impl GroupLoad {
         sum
     }
 
-    /// Response time of acknowledged records in a window.
-    pub(crate) fn response(&self, window: Window) -> Option<&LatencyHistogram> {
-        self.windows[window as usize].response_ok.as_ref()
+    /// Its parts with what it did in each.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &PartLoad)> {
+        self.parts.iter().map(|(part, load)| (*part, load))
+    }
+
+    /// Records of the seconds of one part.
+    pub(crate) fn counts(&self, part: Part) -> Totals {
+        self.parts.get(&part).map(|load| load.counts).unwrap_or_default()
     }
 
     /// p99 of the response time in the baseline.
     pub(crate) fn baseline_p99_us(&self) -> Option<i64> {
-        self.response(Window::Baseline).and_then(|h| h.quantile_us(0.99)).and_then(|us| i64::try_from(us).ok())
+        self.parts.get(&Part::Baseline)?.response_ok.as_ref()?.quantile_us(0.99).and_then(|us| i64::try_from(us).ok())
     }
 
     pub(crate) fn latency(&self) -> LatencyFinding {
-        let finding = |window: Window| {
-            let window = &self.windows[window as usize];
+        let finding = |is_in: fn(Part) -> bool| {
+            let loads = || self.parts().filter(move |(part, _)| is_in(*part)).map(|(_, load)| load);
             WindowFinding {
-                response: quantiles(window.response_ok.as_ref()),
-                service: quantiles(window.service_ok.as_ref()),
-                response_bad: quantiles(window.response_bad.as_ref()),
+                response: quantiles(merged(loads().map(|load| &load.response_ok)).as_deref()),
+                service: quantiles(merged(loads().map(|load| &load.service_ok)).as_deref()),
+                response_bad: quantiles(merged(loads().map(|load| &load.response_bad)).as_deref()),
             }
         };
-        LatencyFinding { warmup: finding(Window::Warmup), baseline: finding(Window::Baseline), after: finding(Window::After) }
+        LatencyFinding {
+            warmup: finding(|part| part == Part::Warmup),
+            baseline: finding(|part| part == Part::Baseline),
+            after: finding(Part::is_after),
+        }
     }
 }
 
@@ -172,6 +173,19 @@ pub(crate) fn merge(sum: &mut Option<LatencyHistogram>, more: Option<LatencyHist
         }
         (Some(sum), Some(more)) => sum.merge(&more),
     }
+}
+
+/// Several histograms as one; `None` without any.
+pub(crate) fn merged<'a>(histograms: impl IntoIterator<Item = &'a Option<LatencyHistogram>>) -> Option<Cow<'a, LatencyHistogram>> {
+    let mut sum: Option<Cow<'a, LatencyHistogram>> = None;
+    for histogram in histograms.into_iter().flatten() {
+        match &mut sum {
+            None => sum = Some(Cow::Borrowed(histogram)),
+            // All have one bound: what has another cannot be read.
+            Some(sum) => sum.to_mut().merge(histogram).ok()?,
+        }
+    }
+    sum
 }
 
 /// The figures of a histogram; `None` without values.

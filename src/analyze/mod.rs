@@ -13,6 +13,7 @@
 
 pub mod compare;
 mod expect;
+pub mod figures;
 pub mod findings;
 mod first_ack;
 mod generator;
@@ -23,6 +24,7 @@ pub mod live;
 mod load;
 mod names;
 mod outage;
+mod parts;
 mod processes;
 mod requesters;
 mod requests;
@@ -38,9 +40,10 @@ pub use spread::Spread;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analyze::expect::{Expected, Measured};
+use crate::analyze::expect::Expected;
 use crate::analyze::findings::{Findings, GroupFinding, StepFinding, Verdict};
 use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
+use crate::analyze::parts::Part;
 use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
 use crate::analyze::window::{StepWindow, step_windows};
 use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
@@ -56,6 +59,7 @@ pub struct Analysis {
     run: Option<Box<RunStarted>>,
     expected: Vec<Expected>,
     steps: StepLedger,
+    parts: parts::Parts,
     stretches: Stretches,
     loads: load::Loads,
     requests: requests::Requests,
@@ -85,10 +89,11 @@ impl Analysis {
     pub fn fold(&mut self, stamped: &Stamped) {
         self.steps.fold(stamped);
         self.stretches.fold(stamped);
-        self.loads.fold(stamped);
+        self.parts.fold(stamped);
+        self.loads.fold(stamped, &self.parts);
         self.requests.fold(stamped);
         self.requesters.fold(stamped);
-        self.storm.fold(stamped);
+        self.storm.fold(stamped, &self.parts);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
         self.generator.fold(stamped);
@@ -138,14 +143,12 @@ impl Analysis {
         let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
         let mut totals = Totals::default();
         groups.iter().for_each(|group| totals.add(&group.totals));
-        let measured = Measured { groups: &groups, loads: &self.loads, outages: &outages, stretches: &self.stretches };
-        let expectations = self.expected.iter().map(|expected| expected.check(measured)).collect();
         let mut findings = Findings {
             verdict: Verdict::Unknown,
             reasons: Vec::new(),
             summary: Vec::new(),
             totals,
-            expectations,
+            expectations: Vec::new(),
             steps: self.steps.steps().map(|step| self.step(step, &windows, &outages)).collect(),
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
@@ -168,6 +171,7 @@ impl Analysis {
             ended_ms: self.ended.as_ref().map(|(time_us, _)| millis(*time_us)),
             groups,
         };
+        findings.expectations = self.expected.iter().map(|expected| expected.check(self, &findings)).collect();
         findings.summary = summary::sentences(&findings);
         (findings.verdict, findings.reasons) = self.verdict(&findings, &outages);
         findings
@@ -177,7 +181,7 @@ impl Analysis {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
         let unreadable = self.loads.unreadable + self.requesters.unreadable + self.storm.unreadable + self.generator.unreadable;
-        let needs_baseline = !self.steps.is_empty() && self.loads.iter().any(|(_, load)| load.baseline_due > 0);
+        let needs_baseline = !self.steps.is_empty() && self.loads.iter().any(|(_, load)| load.counts(Part::Baseline).due > 0);
         reasons.trust(findings, unreadable, needs_baseline);
         for group in &findings.groups {
             let number = self.stretches.groups.iter().find(|(_, name)| *name == group.name).map(|(number, _)| number);
@@ -235,7 +239,7 @@ impl Analysis {
             engine: info.engine.clone(),
             producers: info.producers,
             totals: load.totals(info.producers),
-            warmup_totals: load.warmup,
+            warmup_totals: load.counts(Part::Warmup),
             metadata_requests: self.requests.finding(&info.name),
             first_ack_ms: stages.acknowledged,
             first_ack_stages_ms: stages,
@@ -294,9 +298,9 @@ impl Analysis {
                 self.layers.not_taken_in()
             ));
         }
-        let more_steps = self.storm.steps_without_figures();
+        let more_steps = self.parts.left_out();
         if more_steps > 0 {
-            warnings.push(format!("Metadata requests and CPU by step: the last {more_steps} steps are told together"));
+            warnings.push(format!("figures by step: the last {more_steps} steps are told together"));
         }
         if self.too_many_zero_rows(windows) {
             warnings.push("recovery.csv holds outages only: a row for every pair and step would be too many".to_owned());

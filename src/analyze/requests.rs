@@ -64,6 +64,13 @@ impl Requests {
         group.finding()
     }
 
+    /// Requests of each producer; `None`: the client does not count them, or there is none.
+    pub(crate) fn per_producer(&self, group: &str) -> Option<Vec<u64>> {
+        let group = self.groups.get(group)?;
+        let counts: Option<Vec<u64>> = group.producers().map(|(_, reasons)| reasons.map(sum)).collect();
+        counts.filter(|_| group.seconds.get().is_some())
+    }
+
     /// Producers whose own count differs from that of their single facts; of clients that do not tell single requests nobody is asked.
     pub(crate) fn disagreeing(&self, group: &str) -> usize {
         let Some(group) = self.groups.get(group) else { return 0 };

@@ -96,7 +96,10 @@ impl Reasons {
         match finding.met {
             Some(true) => {}
             Some(false) => self.add(Weight::Fail, format!("expected {text}, but it is {value}")),
-            None => self.add(Weight::Unmeasured, format!("expected {text}, but it could not be measured")),
+            None => {
+                let why = finding.unknown.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                self.add(Weight::Unmeasured, format!("expected {text}, but it could not be measured{why}"));
+            }
         }
     }
 

@@ -6,19 +6,23 @@ mod client_links;
 mod engine;
 mod expectation;
 mod link;
+mod metric;
 mod requesters;
 mod reserved;
 mod step;
 mod topic_change;
+mod window;
 
 pub use client_links::ClientLinks;
 pub use engine::EngineKind;
-pub use expectation::{Comparison, Expectation, Metric};
+pub use expectation::{Comparison, Expectation};
 pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
+pub use metric::{Asked, Asker, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
 pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Ceiling, Condition, Down, LimitChange, Step, Target};
 pub use topic_change::{Election, PropertyChange, Reassignment, Reshape};
+pub use window::Window;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -40,6 +40,12 @@ pub enum Fact {
         metric: String,
         /// Of which group; `None`: over all groups.
         group: Option<String>,
+        /// Over which window; `None`: the metric's usual one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<String>,
+        /// Windows of which nothing counts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        except: Vec<String>,
         /// The comparison's sign in plans.
         comparison: String,
         /// With what.

@@ -143,6 +143,9 @@ impl LatencyHistogram {
     pub fn decode(text: &str, exact_max_us: Option<u64>) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text)?;
         let counts: Histogram<u32> = Deserializer::new().deserialize(&mut bytes.as_slice())?;
+        if counts.high() != BOUND_US {
+            return Err(HistogramError::Bound);
+        }
         let max_us = exact_max_us.unwrap_or_else(|| counts.max());
         Ok(Self { counts, max_us, out_of_range: 0 })
     }
@@ -232,6 +235,14 @@ mod tests {
     fn text_that_is_no_histogram_is_refused() {
         assert!(matches!(LatencyHistogram::decode("*", None), Err(HistogramError::Base64(_))));
         assert!(matches!(LatencyHistogram::decode("AAAA", None), Err(HistogramError::Decode(_))));
+    }
+
+    #[test]
+    fn a_histogram_with_another_bound_is_refused() {
+        let mut bytes = Vec::new();
+        let foreign = Histogram::<u32>::new_with_bounds(1, 1_000_000, SIGNIFICANT_DIGITS).unwrap();
+        V2DeflateSerializer::new().serialize(&foreign, &mut bytes).unwrap();
+        assert!(matches!(LatencyHistogram::decode(&STANDARD.encode(bytes), None), Err(HistogramError::Bound)));
     }
 
     #[test]

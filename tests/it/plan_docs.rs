@@ -36,8 +36,8 @@ fn the_page_names_everything() {
     let keys = tables.flat_map(|table| table["properties"].as_object().unwrap().keys());
     let missing: Vec<&String> = keys.filter(|key| !page.contains(key.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
-    for (_, metric) in Metric::ALL {
-        assert!(page.contains(&format!("`{metric}`")), "{metric}");
+    for metric in Metric::all() {
+        assert!(page.contains(&format!("`{}`", metric.name)), "{}", metric.name);
     }
     for setting in settings().iter().filter(|setting| setting.support == Support::Honoured) {
         assert!(page.contains(&format!("`{}`", setting.name)), "{}", setting.name);

@@ -20,8 +20,6 @@ pub(crate) struct OutageReport {
     pub(crate) warm_up: Vec<OutageFigures>,
     /// Pairs that had not recovered by the end, by group number.
     pub(crate) never: BTreeMap<usize, BTreeSet<Pair>>,
-    /// Every outage at a step in microseconds, by group number: what expectations are held against.
-    pub(crate) outages_us: BTreeMap<usize, Vec<i64>>,
 }
 
 /// What one step, or one round of steps, did to one pair.
@@ -64,9 +62,6 @@ pub(crate) fn report(all: &Stretches, hits: &[Hit], steps: &StepLedger, windows:
         let stretch = &all.stretches[hit.stretch];
         if stretch.first_ok_us.is_none() {
             report.never.entry(stretch.pair.group).or_default().insert(stretch.pair);
-        }
-        if hit.window.is_some() {
-            report.outages_us.entry(stretch.pair.group).or_default().push(hit.outage_us);
         }
     }
     let singles: Vec<Figures> = (0..windows.len()).map(|at| single(all, hits, windows, basis, at)).collect();

@@ -3,47 +3,66 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::ClientFinding;
-use super::parts::Part;
 use super::sums::Peak;
 use crate::analyze::known::Known;
 use crate::analyze::load::{merge, quantiles};
+use crate::analyze::parts::Part;
 use crate::analyze::spread::Spread;
 use crate::ids::ProducerIndex;
-use crate::record::fact::{GroupSecond, RequesterSecond, RunStarted};
+use crate::record::fact::{GroupSecond, RequesterSecond, RunStarted, UNKNOWN_REASON};
 use crate::record::histogram::{HistogramError, LatencyHistogram};
 
 /// All groups, in plan order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clients {
-    groups: Vec<Group>,
+pub(crate) struct Clients {
+    pub(super) groups: Vec<Group>,
     /// Seconds that any group told.
     seconds: BTreeMap<Part, BTreeSet<i64>>,
 }
 
 #[derive(Clone, Debug)]
-struct Group {
-    name: String,
-    is_requesters: bool,
-    clients: u32,
-    parts: BTreeMap<Part, Sums>,
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) is_requesters: bool,
+    pub(super) clients: u32,
+    pub(super) parts: BTreeMap<Part, Sums>,
 }
 
 /// One group in one part.
 #[derive(Clone, Debug, Default)]
-struct Sums {
-    requests: Known<(u64, Peak)>,
-    request_bytes: Known<u64>,
-    response_bytes: Known<(u64, Peak)>,
-    round_trips: Option<LatencyHistogram>,
+pub(super) struct Sums {
+    pub(super) requests: Known<(u64, Peak)>,
+    pub(super) by_reason: Known<BTreeMap<String, u64>>,
+    pub(super) request_bytes: Known<u64>,
+    pub(super) response_bytes: Known<(u64, Peak)>,
+    pub(super) round_trips: Option<LatencyHistogram>,
     /// Of producers that sent any and tell each.
-    by_client: BTreeMap<ProducerIndex, (u64, Peak)>,
+    pub(super) by_client: BTreeMap<ProducerIndex, Sent>,
+}
+
+/// What one producer sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sent {
+    pub(super) requests: u64,
+    pub(super) by_age: u64,
+    pub(super) peak: Peak,
+}
+
+impl Sent {
+    /// Adds what the same producer sent in another part.
+    pub(super) fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.by_age += other.by_age;
+        self.peak = self.peak.greater(other.peak);
+    }
 }
 
 /// What a second adds.
 #[derive(Clone, Copy, Debug)]
-struct More {
+struct More<'a> {
     second: i64,
     requests: Option<u64>,
+    by_reason: Option<&'a BTreeMap<String, u64>>,
     request_bytes: Option<u64>,
     response_bytes: Option<u64>,
 }
@@ -61,6 +80,7 @@ impl Clients {
         let more = More {
             second: second.second,
             requests: second.metadata_requests.as_ref().map(|by_reason| by_reason.values().sum()),
+            by_reason: second.metadata_requests.as_ref().filter(|by_reason| !by_reason.contains_key(UNKNOWN_REASON)),
             request_bytes: second.metadata_request_bytes,
             response_bytes: second.metadata_response_bytes,
         };
@@ -72,6 +92,7 @@ impl Clients {
         let more = More {
             second: second.second,
             requests: Some(second.sent),
+            by_reason: None,
             request_bytes: Some(second.request_bytes),
             response_bytes: Some(second.response_bytes),
         };
@@ -82,7 +103,7 @@ impl Clients {
         &mut self,
         part: Part,
         (name, is_requesters): (&str, bool),
-        more: More,
+        more: More<'_>,
         round_trips: Option<LatencyHistogram>,
     ) -> Result<(), HistogramError> {
         self.seconds.entry(part).or_default().insert(more.second);
@@ -95,25 +116,28 @@ impl Clients {
             peak.add(more.second, count);
         };
         sums.requests.add(more.requests, count);
+        sums.by_reason
+            .add(more.by_reason, |sum, more| more.iter().for_each(|(reason, count)| *sum.entry(reason.clone()).or_default() += count));
         sums.request_bytes.add(more.request_bytes, |sum, bytes| *sum += bytes);
         sums.response_bytes.add(more.response_bytes, count);
         merge(&mut sums.round_trips, round_trips)
     }
 
     /// A producer's request, by the second in which it was sent.
-    pub(super) fn request(&mut self, part: Part, group: &str, producer: ProducerIndex, second: i64) {
+    pub(super) fn request(&mut self, part: Part, (group, producer): (&str, ProducerIndex), reason: &str, second: i64) {
         let Some(group) = self.groups.iter_mut().find(|known| known.name == group && !known.is_requesters) else { return };
-        let (count, peak) = group.parts.entry(part).or_default().by_client.entry(producer).or_default();
-        *count += 1;
-        peak.add(second, 1);
+        let sent = group.parts.entry(part).or_default().by_client.entry(producer).or_default();
+        sent.requests += 1;
+        sent.by_age += u64::from(reason == "age");
+        sent.peak.add(second, 1);
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> {
         self.seconds.keys().copied()
     }
 
     /// How many seconds of a part were told.
-    pub(super) fn seconds(&self, part: Part) -> u64 {
+    pub(crate) fn seconds(&self, part: Part) -> u64 {
         self.seconds.get(&part).map_or(0, |seconds| seconds.len() as u64)
     }
 
@@ -124,12 +148,16 @@ impl Clients {
 }
 
 impl Group {
+    /// Bytes are known only of clients that tell each of their requests.
+    pub(super) fn tells_each(&self, sums: &Sums) -> bool {
+        !self.is_requesters && sums.requests.get().is_some() && sums.request_bytes.get().is_some()
+    }
+
     fn finding(&self, sums: &Sums) -> ClientFinding {
         let requests = sums.requests.get();
         let response_bytes = sums.response_bytes.get();
-        // Bytes are known only of clients that tell each of their requests.
-        let tells_each = !self.is_requesters && requests.is_some() && sums.request_bytes.get().is_some();
-        let counts = sums.by_client.values().map(|(count, _)| i64::try_from(*count).unwrap_or(i64::MAX));
+        let tells_each = self.tells_each(sums);
+        let counts = sums.by_client.values().map(|sent| i64::try_from(sent.requests).unwrap_or(i64::MAX));
         let silent = usize::try_from(self.clients).unwrap_or(usize::MAX).saturating_sub(sums.by_client.len());
         ClientFinding {
             group: self.name.clone(),
@@ -138,7 +166,7 @@ impl Group {
             requests: requests.map(|(sum, _)| *sum),
             requests_per_second_max: requests.map(|(_, peak)| peak.max()),
             per_client: Spread::of(counts.chain(std::iter::repeat_n(0, silent))).filter(|_| tells_each),
-            per_client_second_max: tells_each.then(|| sums.by_client.values().map(|(_, peak)| peak.max()).max().unwrap_or(0)),
+            per_client_second_max: tells_each.then(|| sums.by_client.values().map(|sent| sent.peak.max()).max().unwrap_or(0)),
             request_bytes: sums.request_bytes.get().copied(),
             response_bytes: response_bytes.map(|(sum, _)| *sum),
             response_bytes_per_second_max: response_bytes.map(|(_, peak)| peak.max()),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::findings::BrokerFinding;
-use super::parts::Part;
+use crate::analyze::parts::Part;
 use crate::ids::BrokerId;
 use crate::record::broker::{BrokerSecond, Usage};
 
 /// All nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cpus {
+pub(crate) struct Cpus {
     /// Each node's last usage, with its second.
     last: BTreeMap<BrokerId, (i64, Usage)>,
     sums: BTreeMap<(Part, BrokerId), Sum>,
@@ -21,6 +21,15 @@ struct Sum {
     used_us: u64,
     passed_us: u64,
     tenths_max: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.seconds += other.seconds;
+        self.used_us += other.used_us;
+        self.passed_us += other.passed_us;
+        self.tenths_max = self.tenths_max.max(other.tenths_max);
+    }
 }
 
 impl Cpus {
@@ -38,6 +47,18 @@ impl Cpus {
 
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         self.sums.keys().map(|(part, _)| *part)
+    }
+
+    /// Over the parts that `is_in` takes: per cent on average, the mean over nodes; and in the worst second of any node.
+    pub(crate) fn over(&self, is_in: impl Fn(Part) -> bool) -> Option<(f64, f64)> {
+        let mut nodes: BTreeMap<BrokerId, Sum> = BTreeMap::new();
+        for ((_, node), sum) in self.sums.iter().filter(|((part, _), _)| is_in(*part)) {
+            nodes.entry(*node).or_default().add(*sum);
+        }
+        let percents: Vec<f64> = nodes.values().map(|sum| percent(tenths_of_percent(sum.used_us, sum.passed_us))).collect();
+        let worst = nodes.values().map(|sum| sum.tenths_max).max()?;
+        let count = u32::try_from(percents.len()).unwrap_or(u32::MAX);
+        Some((percents.iter().sum::<f64>() / f64::from(count), percent(worst)))
     }
 
     /// The nodes of one part.

@@ -18,6 +18,11 @@ impl Peak {
         self.max = self.max.max(self.in_second);
     }
 
+    /// The one of two, of different seconds, that is greater.
+    pub(super) fn greater(self, other: Self) -> Self {
+        if other.max > self.max { other } else { self }
+    }
+
     /// The greatest.
     pub(super) fn max(self) -> u64 {
         self.max

@@ -6,9 +6,12 @@ use crate::analyze::spread::Spread;
 use crate::record::sample::Sample;
 
 fn findings(stream: &Sample) -> Vec<StormFinding> {
-    let mut storm = Storm::default();
-    stream.facts.iter().for_each(|fact| storm.fold(fact));
-    assert_eq!((storm.unreadable, storm.steps_without_figures()), (0, 0));
+    let (mut storm, mut parts) = (Storm::default(), Parts::default());
+    for fact in &stream.facts {
+        parts.fold(fact);
+        storm.fold(fact, &parts);
+    }
+    assert_eq!((storm.unreadable, parts.left_out()), (0, 0));
     storm.findings()
 }
 

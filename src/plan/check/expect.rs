@@ -1,6 +1,6 @@
 //! `[[expect]]`.
 
-use crate::plan::model::{Expectation, Metric};
+use crate::plan::model::{Expectation, Metric, Unit};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
 use crate::plan::units;
@@ -20,7 +20,9 @@ pub(super) fn read(sections: &[Fields<'_>], groups: Option<&[String]>, scene: &S
         let comparison = fields.text("is").and_then(|text| comparison(&text, metric, scene));
         if let (Some(metric), Some((comparison, value))) = (metric, comparison) {
             let group = group.map(|group| group.value.to_owned());
-            expectations.push(Expectation { metric, group, comparison, value, line: scene.line(&fields.span) });
+            let window = metric.info().window.clone();
+            let except = Vec::new();
+            expectations.push(Expectation { metric, group, window, except, comparison, value, line: scene.line(&fields.span) });
         }
     }
     expectations
@@ -28,10 +30,10 @@ pub(super) fn read(sections: &[Fields<'_>], groups: Option<&[String]>, scene: &S
 
 fn metric(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Metric> {
     let text = fields.text("metric")?;
-    let found = Metric::ALL.iter().find(|(_, name)| *name == text.value).map(|(metric, _)| *metric);
+    let found = Metric::find(text.value);
     if found.is_none() {
         let problem = Problem::error(text.span, format!("there is no metric `{}`", text.value));
-        scene.report(problem.did_you_mean(text.value, Metric::ALL.iter().map(|(_, name)| *name)));
+        scene.report(problem.did_you_mean(text.value, Metric::all().iter().map(|info| info.name)));
     }
     found
 }
@@ -65,5 +67,5 @@ fn comparison(text: &At<&str>, metric: Option<Metric>, scene: &Scene<'_>) -> Opt
 
 /// Whether a metric is in milliseconds.
 fn is_time(metric: Metric) -> bool {
-    matches!(metric, Metric::OutageMaxMs | Metric::OutageMedianMs | Metric::BaselineResponseP99Ms)
+    metric.info().unit == Unit::Ms
 }

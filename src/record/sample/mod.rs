@@ -59,7 +59,7 @@ impl Sample {
 
     pub(crate) fn expect(self, metric: &str, comparison: &str, value: f64) -> Self {
         let (metric, comparison) = (metric.to_owned(), comparison.to_owned());
-        self.at(-2_000, Fact::Expected { metric, group: None, comparison, value })
+        self.at(-2_000, Fact::Expected { metric, group: None, window: None, except: Vec::new(), comparison, value })
     }
 
     /// A top-level step that is acknowledged after 100 ms and observed after 200 ms.

@@ -1,4 +1,4 @@
-//! Which part of the run a second belongs to.
+//! Which part of the run a second belongs to: the smallest stretches that figures by time are kept for.
 //!
 //! A step's part begins with the second in which it was requested, and ends where that of the next begins. Steps with parts of their own leave
 //! it to these, and `wait` changes nothing, as everywhere. Whatever a second's figures say of the time before the request is less than a second.
@@ -8,11 +8,11 @@ use crate::ids::StepNumber;
 use crate::record::fact::{Fact, Stamped};
 
 /// Steps beyond the first so many have no part of their own: each holds histograms.
-pub(super) const STEPS_MAX: usize = 50;
+pub(crate) const STEPS_MAX: usize = 50;
 
 /// A part of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Warmup,
     Baseline,
     /// After the baseline, without a step yet.
@@ -24,7 +24,7 @@ pub(super) enum Part {
 
 impl Part {
     /// Its name in files.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Warmup => "warm-up",
             Self::Baseline => "baseline",
@@ -34,8 +34,13 @@ impl Part {
         }
     }
 
+    /// Whether it lies after the baseline.
+    pub(crate) fn is_after(self) -> bool {
+        !matches!(self, Self::Warmup | Self::Baseline)
+    }
+
     /// The step whose it is.
-    pub(super) fn step(self) -> Option<StepNumber> {
+    pub(crate) fn step(self) -> Option<StepNumber> {
         match self {
             Self::Step(step) => Some(step),
             _ => None,
@@ -45,14 +50,14 @@ impl Part {
 
 /// The steps so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     steady_us: i64,
     /// Steps without parts that disturb, with the time of their request, in the order of firing.
     steps: Vec<(i64, StepNumber)>,
 }
 
 impl Parts {
-    pub(super) fn fold(&mut self, stamped: &Stamped) {
+    pub(crate) fn fold(&mut self, stamped: &Stamped) {
         match &stamped.fact {
             Fact::RunStarted(run) => self.steady_us = run.phases_us[1],
             Fact::StepRequested { step, parent, action, .. } => {
@@ -66,7 +71,7 @@ impl Parts {
     }
 
     /// The part of a second, as far as steps are known.
-    pub(super) fn of(&self, second: i64) -> Part {
+    pub(crate) fn of(&self, second: i64) -> Part {
         let end_us = (second + 1).saturating_mul(SECOND_US);
         match self.steps.iter().rposition(|(requested_us, _)| *requested_us < end_us) {
             Some(at) if at < STEPS_MAX => Part::Step(self.steps[at].1),
@@ -79,8 +84,18 @@ impl Parts {
         }
     }
 
+    /// Length of the baseline.
+    pub(crate) fn steady_us(&self) -> i64 {
+        self.steady_us
+    }
+
+    /// The steps that share [`Part::MoreSteps`].
+    pub(crate) fn more_steps(&self) -> impl Iterator<Item = StepNumber> {
+        self.steps.iter().skip(STEPS_MAX).map(|(_, step)| *step)
+    }
+
     /// Steps without a part of their own.
-    pub(super) fn left_out(&self) -> u64 {
+    pub(crate) fn left_out(&self) -> u64 {
         self.steps.len().saturating_sub(STEPS_MAX) as u64
     }
 }

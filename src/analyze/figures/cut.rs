@@ -1,0 +1,123 @@
+//! A run seen through one window and one group; figures that cost much are made once for all metrics of it.
+
+use std::cell::OnceCell;
+
+use super::load::Latencies;
+use super::outages::Outages;
+use super::{Selection, Unknown};
+use crate::analyze::Analysis;
+use crate::analyze::findings::{Findings, GroupFinding};
+use crate::analyze::outage::Hit;
+use crate::analyze::storm::over::Over;
+use crate::analyze::window::{StepWindow, step_windows};
+use crate::plan::model::{Asker, Metric, Window};
+
+/// All that figures are taken from.
+#[derive(Debug)]
+pub(super) struct Measured<'a> {
+    pub(super) analysis: &'a Analysis,
+    pub(super) findings: &'a Findings,
+    pub(super) windows: Vec<StepWindow>,
+    pub(super) hits: Vec<Hit>,
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn new(analysis: &'a Analysis, findings: &'a Findings) -> Self {
+        let windows = step_windows(&analysis.steps);
+        let hits = analysis.hits(&windows, &analysis.basis());
+        Self { analysis, findings, windows, hits }
+    }
+}
+
+/// One window and one group, or all.
+#[derive(Debug)]
+pub(super) struct Cut<'a> {
+    pub(super) measured: &'a Measured<'a>,
+    pub(super) window: &'a Window,
+    selection: &'a Result<Selection, Unknown>,
+    pub(super) group: Option<&'a str>,
+    pub(super) latencies: OnceCell<Latencies>,
+    pub(super) outages: OnceCell<Outages>,
+    /// Of producers, and of requesters.
+    pub(super) asked: [OnceCell<Result<Vec<Over>, Unknown>>; 2],
+}
+
+impl<'a> Cut<'a> {
+    pub(super) fn new(
+        measured: &'a Measured<'a>,
+        window: &'a Window,
+        selection: &'a Result<Selection, Unknown>,
+        group: Option<&'a str>,
+    ) -> Self {
+        let (latencies, outages, asked) = Default::default();
+        Self { measured, window, selection, group, latencies, outages, asked }
+    }
+
+    /// The metric's value, or why there is none.
+    pub(super) fn value(&self, metric: Metric) -> Result<f64, Unknown> {
+        match metric {
+            Metric::Records(fate) => self.records(fate),
+            Metric::RecordsFailedPercent => self.failed_percent(),
+            Metric::RecordsOkPerSecond => self.ok_per_second(),
+            Metric::Outage(point) => self.outage(point),
+            Metric::OutageStalled => Ok(count(self.outages()?.stalled)),
+            Metric::OutageHang => Ok(count(self.outages()?.hanging)),
+            Metric::Latency(since, quantile) => self.latency(since, quantile),
+            Metric::Requests(asker, what) => self.requests(asker, what),
+            Metric::RequestsByReason(reason) => self.requests_by_reason(reason),
+            Metric::RequestsPerProducerMax => self.per_producer().map(|spread| float(spread.max)),
+            Metric::RequestsPerProducerMedian => self.per_producer().map(|spread| float(spread.median)),
+            Metric::RequestsByAgePerProducerMax => self.by_age_per_producer(),
+            Metric::RequestsPerProducerSecondMax => self.greatest(Asker::Producers, |over| over.per_client_second_max),
+            Metric::RequestersOk => self.of_requesters(|finding| finding.ok),
+            Metric::RequestersFailed => self.of_requesters(|finding| finding.failed),
+            Metric::Layer(layer, point) => self.layer(layer, point),
+            Metric::GrowthCached(point) => self.growth(point, |growth| growth.cached_ms),
+            Metric::GrowthFirstUse(point) => self.growth(point, |growth| growth.first_use_ms),
+            Metric::GrowthNever => self.growth_never(),
+            Metric::FirstAck(stage, point) => self.first_ack(stage, point),
+            Metric::PartitionsCachedMin => self.cached(|counts| counts.map(|(least, _)| least).min()),
+            Metric::PartitionsCachedMax => self.cached(|counts| counts.map(|(_, greatest)| greatest).max()),
+            Metric::BlockedMetadata => self.blocked(|group| group.blocked_metadata_ms),
+            Metric::BlockedMemory => self.blocked(|group| group.blocked_memory_ms),
+            Metric::BrokerCpuPercent => self.cpu().map(|(mean, _)| mean),
+            Metric::BrokerCpuPercentMax => self.cpu().map(|(_, max)| max),
+            Metric::GeneratorLateness(quantile) => self.lateness(quantile),
+        }
+    }
+
+    pub(super) fn selection(&self) -> Result<&'a Selection, Unknown> {
+        self.selection.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether it is the run with all that happened in it: then totals over whole lives count, not seconds.
+    pub(super) fn is_whole(&self) -> Result<bool, Unknown> {
+        Ok(*self.window == Window::Run && !self.selection()?.has_exceptions())
+    }
+
+    pub(super) fn groups(&self) -> impl Iterator<Item = &'a GroupFinding> {
+        self.measured.findings.groups.iter().filter(|finding| self.group.is_none_or(|name| finding.name == name))
+    }
+
+    /// How many seconds of it were told.
+    pub(super) fn seconds(&self) -> Result<f64, Unknown> {
+        let (is_in, clients) = (self.selection()?.parts()?, &self.measured.analysis.storm.clients);
+        let seconds: u64 = clients.parts().filter(|part| is_in(*part)).map(|part| clients.seconds(part)).sum();
+        if seconds == 0 { Err(Unknown::NotSeen) } else { Ok(count(seconds)) }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts, bytes and microseconds stay far below 2^53")]
+pub(super) fn count(count: u64) -> f64 {
+    count as f64
+}
+
+#[allow(clippy::cast_precision_loss, reason = "milliseconds stay far below 2^53")]
+pub(super) fn float(value: i64) -> f64 {
+    value as f64
+}
+
+/// Microseconds in milliseconds.
+pub(super) fn ms(us: u64) -> f64 {
+    count(us) / 1000.0
+}
