@@ -22,8 +22,13 @@ pub struct ComparisonFindings {
     pub significance: f64,
     /// How many questions (figure and pair of cells) were asked together.
     pub tests: usize,
+    /// Runs of each cell that find a difference of two standard deviations of a main figure in 95 of 100 comparisons; `None`: no main
+    /// figure of runs was compared.
+    pub runs_suggested: Option<usize>,
     /// Cells in their order, the baseline first; no controls.
     pub cells: Vec<CellFinding>,
+    /// All runs, in the order of the sequence.
+    pub runs: Vec<RunFinding>,
     /// Whether runs of the cells alternate, so that drift of the machine meets all of them.
     pub is_interleaved: bool,
     /// What drifted; empty also if nobody could tell.
@@ -48,6 +53,23 @@ pub enum Basis {
     Runs,
     /// A second, since there is one run in each cell: what differs from run to run is not seen.
     Seconds,
+}
+
+/// One run and where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunFinding {
+    /// Its place in the sequence, from 1.
+    pub order: u32,
+    /// Its folder.
+    pub name: String,
+    /// Its cell.
+    pub cell: String,
+    /// Whether it is a control, which is in no cell's figures.
+    pub is_control: bool,
+    /// Start of its baseline, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Its verdict.
+    pub verdict: Verdict,
 }
 
 /// One cell.

@@ -73,6 +73,35 @@ impl fmt::Display for FigureName {
     }
 }
 
+/// Figures that are asked about first, by the windows in which they are: what a change costs in outages and records, what it costs in
+/// latency, and what being told of it costs in requests and CPU.
+const MAIN: [(&str, &[&str]); 15] = [
+    ("outage.max", &["steps"]),
+    ("outage.median", &["steps"]),
+    ("records.failed", &["run"]),
+    ("records.indeterminate", &["run"]),
+    ("latency.p50", &["baseline", "after"]),
+    ("latency.p99", &["baseline", "after"]),
+    ("latency.p99.9", &["baseline", "after"]),
+    ("metadata-requests.per-second-per-1000-clients", &["baseline", "run"]),
+    ("metadata-requests.by-age.per-producer", &["run"]),
+    ("growth.cached.median", &["steps"]),
+    ("growth.cached.max", &["steps"]),
+    ("layer.client_cache.max", &["steps"]),
+    ("broker.cpu-percent", &["baseline", "run"]),
+    ("first-ack.median", &["run"]),
+    ("first-ack.max", &["run"]),
+];
+
+impl FigureName {
+    /// Whether it is one of those that are asked about first; always over all groups.
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        let is_it = |(metric, windows): &(&str, &[&str])| *metric == self.metric && windows.contains(&self.window.as_str());
+        self.group.is_none() && MAIN.iter().any(is_it)
+    }
+}
+
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFigure {
@@ -111,7 +140,7 @@ pub struct LatencyPoints {
 /// What a value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Unit {
-    /// Milliseconds, known to one.
+    /// Milliseconds.
     #[serde(rename = "ms")]
     Milliseconds,
     /// Things that were counted.
@@ -126,6 +155,9 @@ pub enum Unit {
     /// Bytes.
     #[serde(rename = "bytes")]
     Bytes,
+    /// Bytes per second.
+    #[serde(rename = "bytes per second")]
+    BytesPerSecond,
     /// Any other number.
     #[serde(rename = "number")]
     Number,
@@ -141,6 +173,7 @@ impl Unit {
             Self::PerSecond => "per second",
             Self::Percent => "%",
             Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes per second",
             Self::Number => "number",
         }
     }

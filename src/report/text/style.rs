@@ -22,7 +22,7 @@ impl Style {
         self.paint("31", text)
     }
 
-    pub(super) fn warning(self, text: &str) -> String {
+    pub(crate) fn warning(self, text: &str) -> String {
         self.paint("33", text)
     }
 

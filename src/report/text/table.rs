@@ -1,4 +1,6 @@
-//! Tables in plain text: aligned, at most 120 characters wide, without columns that say nothing.
+//! Tables in plain text: aligned, at most 120 characters wide if nobody says otherwise, without columns that say nothing.
+
+use std::borrow::Cow;
 
 use super::style::Style;
 
@@ -20,18 +22,29 @@ pub(super) enum Align {
 /// A table that grows row by row.
 #[derive(Debug)]
 pub(crate) struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(Cow<'static, str>, Align)>,
     rows: Vec<Vec<String>>,
+    width: usize,
 }
 
 impl Table {
     /// Columns: a title that begins with `<` stands left, any other right.
     pub(crate) fn new(titles: &[&'static str]) -> Self {
         let column = |title: &&'static str| match title.strip_prefix('<') {
-            Some(title) => (title, Align::Left),
-            None => (*title, Align::Right),
+            Some(title) => (Cow::Borrowed(title), Align::Left),
+            None => (Cow::Borrowed(*title), Align::Right),
         };
-        Self { columns: titles.iter().map(column).collect(), rows: Vec::new() }
+        Self { columns: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
+    }
+
+    /// The same table, but lines may be so wide.
+    pub(crate) fn within(self, width: usize) -> Self {
+        Self { width, ..self }
+    }
+
+    /// Adds a column that stands right, whose title is known only now. Rows come after the last column.
+    pub(crate) fn column(&mut self, title: String) {
+        self.columns.push((Cow::Owned(title), Align::Right));
     }
 
     /// Adds a row; missing cells are empty.
@@ -47,20 +60,20 @@ impl Table {
             return Vec::new();
         }
         let widths = self.widths();
-        let titles: Vec<String> = self.columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+        let titles: Vec<String> = self.columns.iter().map(|(title, _)| title.clone().into_owned()).collect();
         let header = style.faint(&self.line(&titles, &widths));
         std::iter::once(header).chain(self.rows.iter().map(|row| self.line(row, &widths))).collect()
     }
 
     /// Width of each column; `None`: it is left out, since no row has anything in it.
     fn widths(&self) -> Vec<Option<usize>> {
-        let width = |(at, (title, _)): (usize, &(&str, Align))| {
+        let width = |(at, (title, _)): (usize, &(Cow<'static, str>, Align))| {
             let widest = self.rows.iter().map(|row| length(&row[at])).max().unwrap_or(0);
-            (widest > 0).then(|| widest.max(title.len()))
+            (widest > 0).then(|| widest.max(length(title)))
         };
         let mut widths: Vec<Option<usize>> = self.columns.iter().enumerate().map(width).collect();
         let total = |widths: &[Option<usize>]| widths.iter().flatten().map(|width| width + GAP).sum::<usize>();
-        while total(&widths) > WIDTH {
+        while total(&widths) > self.width {
             let left = widths.iter_mut().zip(&self.columns).filter(|(_, (_, align))| *align == Align::Left);
             match left.filter_map(|(width, _)| width.as_mut()).max() {
                 Some(widest) if *widest > LEAST => *widest -= 1,

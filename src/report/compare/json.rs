@@ -1,0 +1,71 @@
+//! `compare.json`: everything that was found, and the curve of what a setting costs against what it brings.
+//!
+//! Names of fields are an interface: `docs/compare.md` lists them.
+
+use serde::Serialize;
+
+use crate::analyze::compare::findings::{CellFigure, ComparisonFindings};
+
+/// The file's content.
+#[derive(Debug, Serialize)]
+struct CompareFile<'a> {
+    #[serde(flatten)]
+    findings: &'a ComparisonFindings,
+    /// One point per cell.
+    curve: Vec<Point<'a>>,
+}
+
+/// One cell on the curve.
+#[derive(Debug, Serialize)]
+struct Point<'a> {
+    cell: &'a str,
+    settings: &'a [(String, String)],
+    /// Until the last producer's cache showed a change.
+    seen_ms: Option<Value>,
+    /// The longest outage.
+    outage_ms: Option<Value>,
+    /// In the baseline.
+    metadata_requests_per_second_per_1000_clients: Option<Value>,
+    /// Mean over brokers in the baseline, of one core.
+    broker_cpu_percent: Option<Value>,
+}
+
+/// Over the cell's runs.
+#[derive(Debug, Serialize)]
+struct Value {
+    median: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// The content of `compare.json`, ending with a new line.
+///
+/// # Errors
+/// If the serializer refuses.
+pub fn compare_json(findings: &ComparisonFindings) -> Result<String, serde_json::Error> {
+    let curve = (0..findings.cells.len()).map(|cell| point(findings, cell)).collect();
+    Ok(serde_json::to_string_pretty(&CompareFile { findings, curve })? + "\n")
+}
+
+fn point(findings: &ComparisonFindings, cell: usize) -> Point<'_> {
+    let value = |metric: &str, window: &str| {
+        let figure = findings.figures.iter().find(|figure| {
+            let name = &figure.name;
+            name.metric == metric && name.window == window && name.group.is_none()
+        })?;
+        of_cell(&figure.cells[cell])
+    };
+    Point {
+        cell: &findings.cells[cell].name,
+        settings: &findings.cells[cell].settings,
+        seen_ms: value("growth.cached.max", "steps").or_else(|| value("layer.client_cache.max", "steps")),
+        outage_ms: value("outage.max", "steps"),
+        metadata_requests_per_second_per_1000_clients: value("metadata-requests.per-second-per-1000-clients", "baseline"),
+        broker_cpu_percent: value("broker.cpu-percent", "baseline"),
+    }
+}
+
+fn of_cell(figure: &CellFigure) -> Option<Value> {
+    let [low, high] = [figure.interval.map(|interval| interval.low), figure.interval.map(|interval| interval.high)];
+    Some(Value { median: figure.median?, low, high })
+}

@@ -1,0 +1,10 @@
+//! What a comparison leaves for people and programs: a page of text, tables, and everything as JSON.
+//!
+//! Whole contents, the same bytes for the same findings; nothing is computed or written to disk here. Used by who carries out comparisons.
+
+pub mod csv;
+pub mod json;
+pub mod text;
+
+#[cfg(test)]
+mod tests;
