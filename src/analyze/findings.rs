@@ -54,6 +54,9 @@ pub struct Findings {
     pub totals: Totals,
     /// The plan's expectations, in its order.
     pub expectations: Vec<ExpectationFinding>,
+    /// What the verdict depends on, each with its own.
+    #[serde(default)]
+    pub checks: Vec<CheckFinding>,
     /// Groups in plan order.
     pub groups: Vec<GroupFinding>,
     /// Requester groups in plan order.
@@ -100,6 +103,51 @@ pub struct ExpectationFinding {
     /// Why it could not be measured; `None`: it was.
     #[serde(default)]
     pub unknown: Option<String>,
+}
+
+/// One of the things that the verdict depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckFinding {
+    /// Of which kind.
+    pub check: Check,
+    /// What was checked, such as ``step 4 `kill 3` ``; of an expectation its text.
+    pub name: String,
+    /// What the verdict would be if it depended on nothing else.
+    pub verdict: Verdict,
+    /// Why it is not PASS, the weightiest first.
+    pub reasons: Vec<String>,
+    /// How long it took: of a step, from its request until it was seen from outside. `None`: it takes no time of its own, or never ended.
+    pub for_ms: Option<i64>,
+}
+
+/// Kinds of things that the verdict depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Check {
+    /// That the run came to its end.
+    End,
+    /// That its figures can be trusted.
+    Trust,
+    /// That a group has service again.
+    Recovery,
+    /// That a step was what the plan wanted.
+    Step,
+    /// That an expectation is met.
+    Expect,
+}
+
+impl Check {
+    /// The name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Trust => "trust",
+            Self::Recovery => "recovery",
+            Self::Step => "step",
+            Self::Expect => "expect",
+        }
+    }
 }
 
 /// What one group did and saw. `None` where its client cannot tell: unknown is not 0.

@@ -41,7 +41,7 @@ pub use spread::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyze::expect::Expected;
-use crate::analyze::findings::{Findings, GroupFinding, StepFinding, Verdict};
+use crate::analyze::findings::{CheckFinding, Findings, GroupFinding, StepFinding, Verdict};
 use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
 use crate::analyze::parts::Part;
 use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
@@ -149,6 +149,7 @@ impl Analysis {
             summary: Vec::new(),
             totals,
             expectations: Vec::new(),
+            checks: Vec::new(),
             steps: self.steps.steps().map(|step| self.step(step, &windows, &outages)).collect(),
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
@@ -173,11 +174,11 @@ impl Analysis {
         };
         findings.expectations = self.expected.iter().map(|expected| expected.check(self, &findings)).collect();
         findings.summary = summary::sentences(&findings);
-        (findings.verdict, findings.reasons) = self.verdict(&findings, &outages);
+        (findings.verdict, findings.reasons, findings.checks) = self.verdict(&findings, &outages);
         findings
     }
 
-    fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>) {
+    fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>, Vec<CheckFinding>) {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
         let unreadable = self.loads.unreadable + self.requesters.unreadable + self.storm.unreadable + self.generator.unreadable;

@@ -4,9 +4,10 @@
 //! expectation that merely could not be measured ranks below FAIL: the rest of such a run is sound.
 
 use crate::analyze::expect::Expected;
-use crate::analyze::findings::{ExpectationFinding, Findings, GroupFinding, Verdict};
+use crate::analyze::findings::{Check, CheckFinding, ExpectationFinding, Findings, GroupFinding, Verdict};
 use crate::analyze::summary::pairs;
 use crate::record::fact::StepOutcome;
+use crate::record::files::millis;
 use crate::record::step::{StepLedger, StepRecord};
 
 /// Lateness that voids a run: p99 in the baseline.
@@ -22,13 +23,22 @@ enum Weight {
     Unmeasured,
 }
 
-/// Reasons gathered so far.
+/// What has been checked so far, each with what speaks against PASS.
 #[derive(Debug, Default)]
-pub(crate) struct Reasons(Vec<(Weight, String)>);
+pub(crate) struct Reasons(Vec<Checked>);
+
+#[derive(Debug)]
+struct Checked {
+    check: Check,
+    name: String,
+    for_ms: Option<i64>,
+    reasons: Vec<(Weight, String)>,
+}
 
 impl Reasons {
     /// The run was stopped, or its facts end before it did.
     pub(crate) fn interruption(&mut self, ended: bool, interrupted: Option<&str>) {
+        self.begin(Check::End, "the run came to its end".to_owned());
         match (ended, interrupted) {
             (_, Some(by)) => self.add(Weight::Interrupted, format!("the run was interrupted: {by}")),
             (false, None) => self.add(Weight::Interrupted, "the facts end before the run did: it was killed".to_owned()),
@@ -38,6 +48,7 @@ impl Reasons {
 
     /// Whether the figures can be trusted. `needs_baseline`: there are steps, and records were due before them.
     pub(crate) fn trust(&mut self, findings: &Findings, unreadable: u64, needs_baseline: bool) {
+        self.begin(Check::Trust, "the figures can be trusted".to_owned());
         if findings.facts_lost > 0 {
             self.add(Weight::Distrust, format!("{} facts were lost: the writer could not keep up", findings.facts_lost));
         }
@@ -65,6 +76,7 @@ impl Reasons {
 
     /// Producers that never came back, and groups that never got anywhere, unless the plan itself says what is right of that very group.
     pub(crate) fn recovery(&mut self, group: &GroupFinding, never: usize, expected: &[Expected]) {
+        self.begin(Check::Recovery, format!("group `{}` has service again", group.name));
         let got_nothing = group.totals.sent > 0 && group.totals.ok == 0;
         let speaks_of_records = expected.iter().any(|expected| expected.speaks_of_records(&group.name));
         let speaks_of_hangs = expected.iter().any(|expected| expected.speaks_of_hangs(&group.name));
@@ -83,9 +95,12 @@ impl Reasons {
     /// Steps that were not what the plan wanted.
     pub(crate) fn steps(&mut self, steps: &StepLedger) {
         for step in steps.steps() {
+            let name = format!("step {} `{} {}`", step.step, step.action, step.target);
+            let ended_us = step.observed_us.max(step.acknowledged_us);
+            self.begin(Check::Step, name.clone()).for_ms = ended_us.map(|ended_us| millis(ended_us - step.requested_us));
             if let Some(what) = complaint(step) {
                 let detail = if step.detail.is_empty() { String::new() } else { format!(" ({})", step.detail) };
-                self.add(Weight::Fail, format!("step {} `{} {}` {what}{detail}", step.step, step.action, step.target));
+                self.add(Weight::Fail, format!("{name} {what}{detail}"));
             }
         }
     }
@@ -93,6 +108,7 @@ impl Reasons {
     /// Expectations that are not met, or that could not be checked.
     pub(crate) fn expectation(&mut self, finding: &ExpectationFinding) {
         let (text, value) = (&finding.text, &finding.value_in_words);
+        self.begin(Check::Expect, text.clone());
         match finding.met {
             Some(true) => {}
             Some(false) => self.add(Weight::Fail, format!("expected {text}, but it is {value}")),
@@ -103,21 +119,50 @@ impl Reasons {
         }
     }
 
-    fn add(&mut self, weight: Weight, text: String) {
-        self.0.push((weight, text));
+    /// Reasons that are added from now on are this check's.
+    fn begin(&mut self, check: Check, name: String) -> &mut Checked {
+        self.0.push(Checked { check, name, for_ms: None, reasons: Vec::new() });
+        let at = self.0.len() - 1;
+        &mut self.0[at]
     }
 
-    /// The verdict, and the reasons with the weightiest first.
-    pub(crate) fn decide(mut self) -> (Verdict, Vec<String>) {
-        self.0.sort_by_key(|(weight, _)| *weight);
-        let verdict = match self.0.first() {
-            None => Verdict::Pass,
-            Some((Weight::Interrupted, _)) => Verdict::Interrupted,
-            Some((Weight::Distrust | Weight::Unmeasured, _)) => Verdict::Unknown,
-            Some((Weight::Hang, _)) => Verdict::Hang,
-            Some((Weight::Fail, _)) => Verdict::Fail,
-        };
-        (verdict, self.0.into_iter().map(|(_, text)| text).collect())
+    fn add(&mut self, weight: Weight, text: String) {
+        if let Some(checked) = self.0.last_mut() {
+            checked.reasons.push((weight, text));
+        }
+    }
+
+    /// The verdict, the reasons with the weightiest first, and what was checked in its order.
+    pub(crate) fn decide(self) -> (Verdict, Vec<String>, Vec<CheckFinding>) {
+        let mut reasons: Vec<(Weight, String)> = self.0.iter().flat_map(|checked| checked.reasons.clone()).collect();
+        reasons.sort_by_key(|(weight, _)| *weight);
+        let verdict = verdict(reasons.first().map(|(weight, _)| *weight));
+        let checks = self.0.into_iter().map(Checked::finding).collect();
+        (verdict, reasons.into_iter().map(|(_, text)| text).collect(), checks)
+    }
+}
+
+impl Checked {
+    fn finding(mut self) -> CheckFinding {
+        self.reasons.sort_by_key(|(weight, _)| *weight);
+        CheckFinding {
+            check: self.check,
+            name: self.name,
+            verdict: verdict(self.reasons.first().map(|(weight, _)| *weight)),
+            reasons: self.reasons.into_iter().map(|(_, text)| text).collect(),
+            for_ms: self.for_ms,
+        }
+    }
+}
+
+/// The verdict of the weightiest reason.
+fn verdict(weightiest: Option<Weight>) -> Verdict {
+    match weightiest {
+        None => Verdict::Pass,
+        Some(Weight::Interrupted) => Verdict::Interrupted,
+        Some(Weight::Distrust | Weight::Unmeasured) => Verdict::Unknown,
+        Some(Weight::Hang) => Verdict::Hang,
+        Some(Weight::Fail) => Verdict::Fail,
     }
 }
 

@@ -7,6 +7,7 @@ mod clean;
 mod cluster;
 mod doctor;
 mod exit;
+mod junit;
 mod output;
 pub mod plan;
 mod report;

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::Exit;
+use super::{Exit, junit};
+use crate::report::junit::document;
 use crate::report::replay::{Replay, ReplayError};
 
 /// Arguments of `chaos report`.
@@ -19,6 +20,9 @@ pub(super) struct ReportArgs {
     /// What run.json holds; of several runs, a list
     #[arg(long)]
     json: bool,
+    /// Also write the verdicts' checks as JUnit XML to this file, a suite per run
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
 /// Prints the summaries. Gives the exit code of the worst verdict.
@@ -27,6 +31,9 @@ pub(super) struct ReportArgs {
 /// If a folder holds no readable facts, or the output cannot be written.
 pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     let runs = args.dirs.iter().map(|dir| Replay::read(dir)).collect::<Result<Vec<Replay>, ReplayError>>()?;
+    if let Some(file) = &args.junit {
+        junit::write(file, &document(&runs.iter().map(Replay::suite).collect::<Vec<_>>()))?;
+    }
     if args.json {
         write_json(&runs, out)?;
     } else {
@@ -54,7 +61,7 @@ mod tests {
     use crate::report::replay::sample_run;
 
     fn report(dirs: &[&Path], json: bool) -> (Exit, String) {
-        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json };
+        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json, junit: None };
         let mut out = Vec::new();
         let code = run(&args, &mut out, false).unwrap();
         (code, String::from_utf8(out).unwrap())
@@ -70,6 +77,23 @@ mod tests {
         let (code, text) = report(&[&whole, &killed], false);
         assert_eq!(code, Exit::Interrupted);
         assert!(text.contains("sample  PASS") && text.contains("sample  INTERRUPTED"), "{text}");
+    }
+
+    #[test]
+    fn junit_holds_a_suite_for_each_run_beside_the_summary() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let dir = root.path().to_path_buf();
+        let file = root.path().join("junit.xml");
+        let args = ReportArgs { dirs: vec![dir.clone(), dir.clone()], json: false, junit: Some(file.clone()) };
+        let mut out = Vec::new();
+        assert_eq!(run(&args, &mut out, false).unwrap(), Exit::Success);
+        assert!(String::from_utf8(out).unwrap().contains("sample  PASS"));
+        let text = std::fs::read_to_string(file).unwrap();
+        assert_eq!(text.matches("<testsuite ").count(), 2, "{text}");
+        let args = ReportArgs { dirs: vec![dir], json: false, junit: Some(root.path().join("no/such/folder.xml")) };
+        let error = run(&args, &mut Vec::new(), false).unwrap_err().to_string();
+        assert!(error.contains("no/such/folder.xml") && error.contains("--junit"), "{error}");
     }
 
     #[test]

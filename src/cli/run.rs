@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::{Exit, Globals, Output};
+use super::{Exit, Globals, Output, junit};
 use crate::clock::Clock;
 use crate::plan;
+use crate::report::junit::{document, unfinished};
 use crate::run::Stop;
 use crate::run::{Ended, Request};
 use crate::ui::colour::Tone;
@@ -18,6 +19,7 @@ Examples:
   chaos run plans/rolling-restart.toml
   chaos run plans/broker-kill.toml --kafka 3.9.2 --out /tmp/kill-on-3.9
   chaos run plans/refresh-rate.toml --quiet --json | jq .verdict
+  chaos run plans/broker-kill.toml --junit target/chaos.xml
 
 Ctrl-C ends the run in order: what was measured is written, the cluster is removed, the exit code is 130.")]
 pub(super) struct Arguments {
@@ -41,6 +43,9 @@ pub(super) struct Arguments {
     /// Let the brokers log each request, save their logs, and count requests by client (requests.csv)
     #[arg(long)]
     request_log: bool,
+    /// Write the verdict's checks as JUnit XML to this file, for programs that gather tests' results
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Print run.json on standard output instead of the summary
     #[arg(long)]
     json: bool,
@@ -80,7 +85,17 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
         lent: None,
         request_log: arguments.request_log,
     };
-    let ended = crate::run::run(&request, &screen, &clock, &stop).await?;
+    let file = arguments.junit.as_deref();
+    file.map_or(Ok(()), |file| junit::begin(file, &request.plan.name))?;
+    let ended = match crate::run::run(&request, &screen, &clock, &stop).await {
+        Ok(ended) => ended,
+        Err(error) => {
+            // Should that fail too: the error itself says more.
+            let _ = file.map(|file| junit::write(file, &unfinished(&request.plan.name, &error.to_string())));
+            return Err(error.into());
+        }
+    };
+    file.map_or(Ok(()), |file| junit::write(file, &document(&[ended.taken.suite()])))?;
     show(&ended, arguments.json, globals)
 }
 

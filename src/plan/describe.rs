@@ -186,7 +186,11 @@ impl fmt::Display for Action {
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.metric.name(), self.comparison.sign(), self.value)?;
-        self.group.iter().try_for_each(|group| write!(f, " for {group}"))
+        self.group.iter().try_for_each(|group| write!(f, " for {group}"))?;
+        if self.window != self.metric.info().window {
+            write!(f, " in {}", self.window)?;
+        }
+        if self.except.is_empty() { Ok(()) } else { write!(f, " except {}", join(&self.except)) }
     }
 }
 

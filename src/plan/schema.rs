@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::grammar::{
     CPU_THOUSANDTHS, DURATION_PATTERN, Key, Kind, NAME_PATTERN, Need, PARTITION_MAX, PLAN, ROLE_PATTERN, SENDER_PATTERN, SIZE_PATTERN,
-    Table,
+    STEP, Table,
 };
+use super::model::{Metric, Window};
 use super::producer_config::{self, Support};
 
 /// The schema as a JSON value.
@@ -81,6 +82,12 @@ fn value(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
             json!({ "anyOf": [{ "const": "none" }, { "type": "number", "minimum": least, "maximum": most }] })
         }
         Kind::Choice { words, .. } => json!({ "enum": words }),
+        Kind::Metric => json!({ "enum": Metric::all().iter().map(|info| info.name).collect::<Vec<_>>() }),
+        Kind::Window => {
+            let actions = STEP.keys.iter().map(|key| key.name).filter(|name| !matches!(*name, "at" | "wait"));
+            let words: Vec<&str> = Window::NAMES.into_iter().chain(actions).collect();
+            json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "^step [1-9][0-9]*$" }] })
+        }
         Kind::Target => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": ROLE_PATTERN }] }),
         Kind::Sender => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SENDER_PATTERN }] }),
         Kind::Brokers => {

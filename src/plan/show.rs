@@ -144,8 +144,8 @@ fn time(plan: &Plan) -> Vec<String> {
         event(&about(Estimate::default()), &format!("warm-up of {}", show_duration(plan.phases.warmup))),
         event(&about(Estimate::exactly(steady_at)), &format!("steady for {}: the baseline", show_duration(plan.phases.steady))),
     ];
-    for (at, step) in steps {
-        lines.push(event(&about(at), &format!("{} (line {})", step.action, step.line)));
+    for ((at, step), number) in steps.into_iter().zip(1..) {
+        lines.push(event(&about(at), &format!("{} (step {number}, line {})", step.action, step.line)));
         lines.extend(rounds(step, 1));
     }
     lines.push(event(&about(recovery_at), &format!("recovery of {}", show_duration(plan.phases.recovery))));

@@ -10,6 +10,7 @@ use crate::record::files::{FACTS, LayerRows, RowBudget};
 use crate::record::read::FactReader;
 use crate::record::run::RunStarted;
 use crate::report::json::{LeftOut, run_file};
+use crate::report::junit::Suite;
 use crate::report::text;
 
 /// Why a run could not be told again.
@@ -85,6 +86,12 @@ impl Replay {
     #[must_use]
     pub fn text(&self, colour: bool) -> String {
         text::render(self.analysis.run(), &self.findings, Some(&self.folder), colour)
+    }
+
+    /// The run as a suite of JUnit's.
+    #[must_use]
+    pub fn suite(&self) -> Suite<'_> {
+        Suite { run: self.analysis.run(), findings: &self.findings, folder: &self.folder }
     }
 
     /// What `run.json` holds of a run with these facts.

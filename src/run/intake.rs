@@ -21,6 +21,7 @@ use crate::record::fact::Stamped;
 use crate::record::files::RUN;
 use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
+use crate::report::junit::Suite;
 use crate::report::results::Results;
 use crate::report::text;
 use crate::ui::Screen;
@@ -53,6 +54,12 @@ impl Taken {
     #[must_use]
     pub fn summary(&self, colours: bool) -> String {
         text::render(self.analysis.run(), &self.findings, Some(self.folder.path()), colours)
+    }
+
+    /// The run as a suite of JUnit's.
+    #[must_use]
+    pub fn suite(&self) -> Suite<'_> {
+        Suite { run: self.analysis.run(), findings: &self.findings, folder: self.folder.path() }
     }
 
     /// What `run.json` holds.

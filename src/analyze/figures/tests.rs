@@ -214,10 +214,13 @@ fn outages_belong_to_steps_or_to_the_time_in_which_they_began() {
     check(&Sample::new(&[("steady", 1)]).load("steady", -2, 9).end(9_000), &[("outage.max", "", "steps", Ok(0.0))]);
 }
 
+/// A stream, a metric, a window, windows that do not count, and the value or a word of why there is none.
+type Exception<'a> = (&'a Sample, &'a str, &'a str, &'a [&'a str], Result<f64, &'a str>);
+
 #[test]
 fn what_happened_in_windows_that_do_not_count_is_not_counted() {
     let (loaded, stalled) = (loaded(), stalled());
-    let table: [(&Sample, &str, &str, &[&str], Result<f64, &str>); 12] = [
+    let table: [Exception<'_>; 12] = [
         (&loaded, "records.failed", "run", &["step 1"], Ok(36.0)),
         (&loaded, "records.failed", "run", &["step 1", "warm-up"], Ok(35.0)),
         (&loaded, "records.failed", "run", &["steps"], Ok(6.0)),

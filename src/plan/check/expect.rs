@@ -1,27 +1,37 @@
 //! `[[expect]]`.
 
-use crate::plan::model::{Expectation, Metric, Unit};
+use crate::plan::model::{Expectation, Groups, Metric, Step, Unit};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
 use crate::plan::units;
 
+use super::expect_windows::PlanWindows;
 use super::scene::Scene;
 use super::words;
 
-/// Reads all expectations. `groups` is `None` where a group's name could not be read.
-pub(super) fn read(sections: &[Fields<'_>], groups: Option<&[String]>, scene: &Scene<'_>) -> Vec<Expectation> {
+/// Names of the plan's groups. `None` where one could not be read: then no name can be called unknown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupLists<'a> {
+    pub(super) producers: Option<&'a [String]>,
+    /// Those of producers and of requesters.
+    pub(super) all: Option<&'a [String]>,
+}
+
+/// Reads all expectations. `steps` is `None` where a step could not be read.
+pub(super) fn read(sections: &[Fields<'_>], groups: GroupLists<'_>, steps: Option<&[Step]>, scene: &Scene<'_>) -> Vec<Expectation> {
+    let windows = PlanWindows::of(steps);
     let mut expectations = Vec::new();
     for fields in sections {
         let metric = metric(fields, scene);
         let group = fields.text("group");
-        if let (Some(group), Some(groups)) = (&group, groups) {
-            check_group(group, groups, scene);
+        if let Some(group) = &group {
+            check_group(group, metric, groups, scene);
         }
+        let window = windows.read(fields, metric, scene);
+        let except = windows.read_exceptions(fields, metric, window.as_ref(), scene);
         let comparison = fields.text("is").and_then(|text| comparison(&text, metric, scene));
-        if let (Some(metric), Some((comparison, value))) = (metric, comparison) {
+        if let (Some(metric), Some(window), Some((comparison, value))) = (metric, window, comparison) {
             let group = group.map(|group| group.value.to_owned());
-            let window = metric.info().window.clone();
-            let except = Vec::new();
             expectations.push(Expectation { metric, group, window, except, comparison, value, line: scene.line(&fields.span) });
         }
     }
@@ -38,34 +48,44 @@ fn metric(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Metric> {
     found
 }
 
-fn check_group(group: &At<&str>, groups: &[String], scene: &Scene<'_>) {
-    if !groups.iter().any(|name| name == group.value) {
-        let problem = Problem::error(group.span.clone(), format!("there is no group `{}`", group.value));
-        scene.report(problem.did_you_mean(group.value, groups.iter().map(String::as_str)));
+fn check_group(group: &At<&str>, metric: Option<Metric>, groups: GroupLists<'_>, scene: &Scene<'_>) {
+    let kind = metric.map_or(Groups::Producers, |metric| metric.info().groups);
+    let (Some(producers), Some(all)) = (groups.producers, groups.all) else { return };
+    let (noun, known): (&str, Vec<&str>) = match kind {
+        Groups::None => {
+            let name = metric.map_or("", Metric::name);
+            let problem = Problem::error(group.span.clone(), format!("`{name}` is of no group"));
+            return scene.report(problem.hint("take `group` away: the figure is the whole cluster's, or the generator's"));
+        }
+        Groups::Producers => ("group", producers.iter().map(String::as_str).collect()),
+        Groups::Requesters => ("group of requesters", all.iter().filter(|name| !producers.contains(name)).map(String::as_str).collect()),
+    };
+    if !known.contains(&group.value) {
+        let problem = Problem::error(group.span.clone(), format!("there is no {noun} `{}`", group.value));
+        scene.report(problem.did_you_mean(group.value, known));
     }
 }
 
-/// The bound of a time may have a unit, else it is in milliseconds.
+/// The bound of a time may have a unit, else it is in milliseconds; so may one of bytes.
 fn comparison(text: &At<&str>, metric: Option<Metric>, scene: &Scene<'_>) -> Option<(crate::plan::model::Comparison, f64)> {
     let Some((comparison, bound)) = words::comparison(text.value) else {
         let problem = Problem::error(text.span.clone(), format!("`is` = \"{}\" is no comparison", text.value));
         scene.report(problem.hint("write ==, !=, <, <=, > or >= and then a value, such as \"== 0\""));
         return None;
     };
+    let unit = metric.map(|metric| metric.info().unit);
     let number = bound.parse::<f64>().ok().filter(|number| number.is_finite());
-    let time = units::duration(bound).ok().filter(|_| metric.is_none_or(is_time)).map(|time| time.as_secs_f64() * 1000.0);
-    let value = number.or(time);
+    let time = units::duration(bound).ok().filter(|_| matches!(unit, None | Some(Unit::Ms))).map(|time| time.as_secs_f64() * 1000.0);
+    let size = units::size(bound).ok().filter(|_| matches!(unit, None | Some(Unit::Bytes))).map(|bytes| bytes as f64);
+    let value = number.or(time).or(size);
     if value.is_none() {
         let problem = Problem::error(text.span.clone(), format!("\"{bound}\" is nothing to compare with"));
-        scene.report(match metric {
-            Some(metric) if is_time(metric) => problem.hint("write a duration such as \"<= 15s\", or milliseconds"),
-            _ => problem.hint("write a plain number, such as \"== 0\""),
-        });
+        scene.report(problem.hint(match unit {
+            Some(Unit::Ms) => "write a duration such as \"<= 15s\", or milliseconds",
+            Some(Unit::Bytes) => "write a size such as \"<= 1 MiB\", or bytes",
+            Some(Unit::Percent) => "write a plain number of per cent, such as \"<= 50\"",
+            _ => "write a plain number, such as \"== 0\"",
+        }));
     }
     Some((comparison, value?))
-}
-
-/// Whether a metric is in milliseconds.
-fn is_time(metric: Metric) -> bool {
-    metric.info().unit == Unit::Ms
 }

@@ -8,6 +8,7 @@ mod client_links;
 mod cluster;
 mod dynamic;
 mod expect;
+mod expect_windows;
 mod group_names;
 mod links;
 mod nodes;
@@ -45,7 +46,8 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let mut scene = Scene::new(root.problems, &source.text, layout, &cluster);
     let topics = topics::read(&root.tables("topic"), &mut scene);
     scene.topics.complete &= root.has("topic") == root.is_list("topic");
-    let steps = steps::read(&root.tables("step"), &mut scene);
+    let step_fields = root.tables("step");
+    let steps = steps::read(&step_fields, &mut scene);
     cluster.spec.links = links::needs(&steps);
     // More than fit is a problem by now.
     cluster.spec.joining = u16::try_from(steps::joining(&steps)).unwrap_or(u16::MAX);
@@ -53,7 +55,9 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let mut all_names = group_names.clone();
     let requesters = requesters::read(&root.tables("requesters"), &mut all_names, &scene);
     client_links::check_groups(&mut scene, all_names.all());
-    let expectations = expect::read(&root.tables("expect"), group_names.all(), &scene);
+    let groups = expect::GroupLists { producers: group_names.all(), all: all_names.all() };
+    let all_read = steps.len() == step_fields.len() && root.has("step") == root.is_list("step");
+    let expectations = expect::read(&root.tables("expect"), groups, all_read.then_some(&steps), &scene);
     Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
         about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),

@@ -106,6 +106,10 @@ pub(super) enum Kind {
         /// Words that the language has, but this build does not.
         later: &'static [&'static str],
     },
+    /// A metric's name.
+    Metric,
+    /// A window of the run.
+    Window,
     /// A node id or a role.
     Target,
     /// The same, or all clients.
@@ -142,6 +146,8 @@ impl Kind {
             Self::SizeOrNone { .. } => "a size or \"none\", in quotes",
             Self::CpusOrNone => "a number of cores, or \"none\" in quotes",
             Self::Choice { .. } => "a word in quotes",
+            Self::Metric => "a metric's name in quotes",
+            Self::Window => "a window in quotes",
             Self::Target => "a node id or a role",
             Self::Sender => "a node id, a role or \"clients\"",
             Self::Brokers => "\"all\" or a list of broker ids",
