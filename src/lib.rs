@@ -18,7 +18,7 @@
 //! | [`analyze`] | incremental folds over facts: outages, counts, verdict |
 //! | [`report`] | what a person reads at the end |
 //! | [`ui`] | progress while the run goes |
-//! | [`run`] | the conductor: the only one that knows all |
+//! | [`run`] | the conductor: the only one that knows all; comparisons, run by run |
 //! | [`cli`] | one file per command |
 
 pub mod analyze;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::analyze::Analysis;
+use crate::analyze::figures::Figure;
 use crate::analyze::findings::Findings;
 use crate::record::error::RecordError;
 use crate::record::fact::Fact;
@@ -74,6 +75,12 @@ impl Replay {
     #[must_use]
     pub fn run(&self) -> Option<&RunStarted> {
         self.analysis.run()
+    }
+
+    /// Every figure of the run by name, group and window.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        self.analysis.figures(&self.findings)
     }
 
     /// What was found.

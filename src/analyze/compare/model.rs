@@ -97,8 +97,14 @@ impl FigureName {
     /// Whether it is one of those that are asked about first; always over all groups.
     #[must_use]
     pub fn is_main(&self) -> bool {
+        self.main_place().is_some()
+    }
+
+    /// Its place among those that are asked about first; `None`: it is none of them.
+    #[must_use]
+    pub fn main_place(&self) -> Option<usize> {
         let is_it = |(metric, windows): &(&str, &[&str])| *metric == self.metric && windows.contains(&self.window.as_str());
-        self.group.is_none() && MAIN.iter().any(is_it)
+        if self.group.is_none() { MAIN.iter().position(is_it) } else { None }
     }
 }
 

@@ -102,6 +102,12 @@ pub enum VaryError {
     },
 }
 
+impl From<Problems> for VaryError {
+    fn from(problems: Problems) -> Self {
+        Self::Invalid { problems: vec![problems] }
+    }
+}
+
 impl VaryError {
     /// The error for a terminal. No line end after the last.
     #[must_use]

@@ -1,9 +1,10 @@
 //! Why a comparison could not be carried out or told.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cluster::ClusterError;
+use crate::plan::vary::VaryError;
 use crate::record::error::RecordError;
 use crate::report::replay::ReplayError;
 use crate::run::RunError;
@@ -13,15 +14,20 @@ use crate::run::RunError;
 #[non_exhaustive]
 pub enum CompareError {
     /// A run could not be carried out.
-    #[error("{run} could not be carried out: {source}\n  runs that are finished are kept; go on with: chaos compare --resume {}", folder.display())]
+    #[error("{run} could not be carried out: {source}{}", kept(*finished, folder))]
     Run {
         /// Which run of how many.
         run: String,
+        /// How many are finished.
+        finished: usize,
         /// The comparison's folder.
         folder: PathBuf,
         /// What the last attempt said.
-        source: RunError,
+        source: Box<RunError>,
     },
+    /// The plan cannot be varied so. The arguments' fault: exit code 2.
+    #[error(transparent)]
+    Vary(#[from] VaryError),
     /// The cluster that the runs share could not be removed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -37,6 +43,33 @@ pub enum CompareError {
     #[error("{} holds no comparison: there is no comparison.json in it", folder.display())]
     NoComparison {
         /// The folder.
+        folder: PathBuf,
+    },
+    /// A single run has nothing to be compared with. The arguments' fault: exit code 2.
+    #[error(
+        "{} is no comparison's folder, and a single run has nothing to be compared with: name another run, or a plan with --vary",
+        folder.display()
+    )]
+    OneRun {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// A folder was named twice. The arguments' fault: exit code 2.
+    #[error("{} is there twice: a run cannot be compared with itself", folder.display())]
+    FolderTwice {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Two cells have one name. The arguments' fault: exit code 2.
+    #[error("two cells are called `{name}`")]
+    CellTwice {
+        /// The name.
+        name: String,
+    },
+    /// A comparison was named where runs are. The arguments' fault: exit code 2.
+    #[error("{} is a comparison, not a run: name it alone, or name runs in {}", folder.display(), folder.join("runs").display())]
+    AmongRuns {
+        /// Its folder.
         folder: PathBuf,
     },
     /// Another process works on the comparison. The arguments' fault: exit code 2.
@@ -81,6 +114,16 @@ pub enum CompareError {
     Replay(#[from] ReplayError),
 }
 
+/// What to do next, if anything is there to go on with.
+fn kept(finished: usize, folder: &Path) -> String {
+    let next = format!("go on with: chaos compare --resume {}", folder.display());
+    match finished {
+        0 => String::new(),
+        1 => format!("\n  the run that is finished is kept; {next}"),
+        several => format!("\n  the {several} runs that are finished are kept; {next}"),
+    }
+}
+
 impl CompareError {
     /// Whether an argument or the plan is at fault, as opposed to the environment (exit codes 2 and 3).
     #[must_use]
@@ -88,9 +131,9 @@ impl CompareError {
         match self {
             Self::Run { source, .. } => source.is_request_fault(),
             Self::Cluster(error) => error.is_request_fault(),
-            Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } | Self::Format { .. } | Self::Manifest { .. } => {
-                true
-            }
+            Self::Vary(_) | Self::OneRun { .. } | Self::FolderTwice { .. } | Self::CellTwice { .. } | Self::AmongRuns { .. } => true,
+            Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } => true,
+            Self::Format { .. } | Self::Manifest { .. } => true,
             Self::Folder(error) => matches!(error, RecordError::FolderInUse { .. }),
             Self::File { .. } => false,
             // As `chaos report` has it.

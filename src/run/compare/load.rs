@@ -2,11 +2,14 @@
 //!
 //! Not here: which figures there are (`analyze`), and what they mean together (`analyze::compare`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::CompareError;
-use super::manifest::{Manifest, RUNS};
+use super::figures;
+use super::manifest::{CellEntry, Manifest, RUNS};
 use super::order::Role;
+use super::seconds;
 use super::state::{State, states};
 use crate::analyze::compare::model::{CellRuns, RunFigures};
 use crate::report::replay::{Replay, ReplayError};
@@ -25,32 +28,38 @@ pub struct Loaded {
 /// # Errors
 /// One of them cannot be read.
 pub fn load(folder: &Path, manifest: &Manifest) -> Result<Loaded, CompareError> {
-    let settings = |cell: &super::CellEntry| cell.settings.iter().map(|setting| (setting.path.clone(), setting.value.clone())).collect();
-    let cell = |index: usize, is_control: bool| {
-        let cell = &manifest.cells[index];
-        CellRuns { name: cell.name.clone(), settings: settings(cell), is_control, runs: Vec::new() }
-    };
-    let mut cells: Vec<CellRuns> = (0..manifest.cells.len()).map(|index| cell(index, false)).collect();
-    let (mut controls, mut finished) = (cell(0, true), 0);
+    let mut cells: Vec<CellRuns> = manifest.cells.iter().map(|cell| empty(cell, false)).collect();
+    let mut controls = manifest.cells.first().map(|cell| empty(cell, true)).into_iter().collect::<Vec<_>>();
+    let mut finished = 0;
     for (run, state) in manifest.runs.iter().zip(states(folder, manifest)?) {
         if !matches!(state, State::Finished(_)) {
             continue;
         }
-        let figures = run_figures(&folder.join(RUNS).join(&run.folder), run.number, Some(manifest.plan_sha256.clone()))?;
+        let (figures, _) = run_figures(&folder.join(RUNS).join(&run.folder), run.number, Some(manifest.plan_sha256.clone()))?;
         finished += 1;
-        if run.role == Role::Control { controls.runs.push(figures) } else { cells[run.cell].runs.push(figures) }
+        let cell = if run.role == Role::Control { controls.first_mut() } else { cells.get_mut(run.cell) };
+        if let Some(cell) = cell {
+            cell.runs.push(figures);
+        }
     }
-    if !controls.runs.is_empty() {
-        cells.push(controls);
-    }
+    cells.extend(controls.into_iter().filter(|cell| !cell.runs.is_empty()));
+    let folders = manifest.runs.iter().map(|run| (run.number, folder.join(RUNS).join(&run.folder))).collect();
+    complete(&mut cells, &folders)?;
     Ok(Loaded { cells, finished })
 }
 
-/// A run's folder as figures.
-pub(super) fn run_figures(folder: &Path, order: u32, common_plan_sha256: Option<String>) -> Result<RunFigures, CompareError> {
+fn empty(cell: &CellEntry, is_control: bool) -> CellRuns {
+    let settings = cell.settings.iter().map(|setting| (setting.path.clone(), setting.value.clone())).collect();
+    let name = if cell.name.is_empty() { "the plan".to_owned() } else { cell.name.clone() };
+    CellRuns { name, settings, is_control, runs: Vec::new() }
+}
+
+/// A run's folder as figures; and the seed that it ran with.
+pub(super) fn run_figures(folder: &Path, order: u32, common_plan_sha256: Option<String>) -> Result<(RunFigures, u64), CompareError> {
     let replay = Replay::read(folder)?;
     let run = replay.run().ok_or_else(|| ReplayError::NoRun { folder: PathBuf::from(folder) })?;
-    Ok(RunFigures {
+    let (figures, latencies) = figures::of_run(&replay.figures());
+    let figures = RunFigures {
         name: folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned()),
         order,
         started_at: run.steady_at.clone(),
@@ -59,8 +68,24 @@ pub(super) fn run_figures(folder: &Path, order: u32, common_plan_sha256: Option<
         versions: run.versions.clone(),
         machine: run.machine.clone(),
         verdict: replay.findings().verdict,
-        figures: Vec::new(),
+        figures,
         series: Vec::new(),
-        latencies: Vec::new(),
-    })
+        latencies,
+    };
+    Ok((figures, run.seed))
+}
+
+/// What is known only once all runs are read: figures that no run has go, and runs that stand alone in their cell get theirs by second.
+/// `folders` are those of the runs, by their places in the order.
+pub(super) fn complete(cells: &mut [CellRuns], folders: &BTreeMap<u32, PathBuf>) -> Result<(), CompareError> {
+    figures::drop_unknown(cells);
+    let lonely = cells.iter().filter(|cell| !cell.is_control).all(|cell| cell.runs.len() <= 1);
+    for cell in cells.iter_mut().filter(|cell| lonely && !cell.is_control) {
+        for run in &mut cell.runs {
+            if let Some(folder) = folders.get(&run.order) {
+                run.series = seconds::of_folder(folder)?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -9,18 +9,22 @@
 //! Not here: what the figures mean together (`analyze::compare`) and how that is shown (`report::compare`). Called by `cli`.
 
 mod error;
+mod figures;
 mod folder;
+mod grouping;
 mod line;
 mod load;
 mod lock;
 mod manifest;
 mod order;
 mod pace;
+mod seconds;
 mod series;
 mod state;
 
 pub use error::CompareError;
-pub use folder::Opened;
+pub use folder::{Opened, empty_folder};
+pub use grouping::{CellOfFolders, of_cells, of_folders};
 pub use load::{Loaded, load};
 pub use manifest::{CellEntry, Design, MANIFEST, Manifest, RUNS, RunEntry};
 pub use order::Role;

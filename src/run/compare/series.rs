@@ -125,7 +125,8 @@ impl Series<'_> {
                 Err(source) => source,
             };
             if attempt == ATTEMPTS || source.is_request_fault() || self.stop.cause().is_some() {
-                return Err(CompareError::Run { run: self.head(run), folder: self.folder.to_owned(), source });
+                let finished = states(self.folder, self.manifest)?.iter().filter(|state| matches!(state, State::Finished(_))).count();
+                return Err(CompareError::Run { run: self.head(run), finished, folder: self.folder.to_owned(), source: Box::new(source) });
             }
             let text = format!("{} could not be carried out: {source}\n  it is tried once more, on a new cluster", self.head(run));
             self.screen.note(Tone::Warning, &text);
@@ -174,10 +175,10 @@ impl Series<'_> {
 
     /// Removes the shared cluster, so that the next run starts another one.
     async fn give_up(&self, shared: &mut Option<Arc<DockerCluster>>) {
-        if let Some(cluster) = shared.take() {
-            if let Err(error) = cluster.down().await {
-                self.screen.note(Tone::Bad, &error.to_string());
-            }
+        if let Some(cluster) = shared.take()
+            && let Err(error) = cluster.down().await
+        {
+            self.screen.note(Tone::Bad, &error.to_string());
         }
     }
 
