@@ -5,6 +5,7 @@
 
 mod clean;
 mod cluster;
+mod compare;
 mod doctor;
 mod exit;
 mod junit;
@@ -23,8 +24,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::ClusterError;
 use crate::ids::HostPort;
 use crate::plan::PlanError;
+use crate::plan::vary::VaryError;
 use crate::run::RunError;
+use crate::run::compare::CompareError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
+use compare::ArgumentsError;
 pub use exit::Exit;
 use output::Output;
 
@@ -63,6 +67,8 @@ Examples:
   chaos doctor                                what is missing on this machine, and the command that mends it
   chaos plan check plans/rolling-restart.toml all problems of a plan, with line and hint
   chaos run plans/rolling-restart.toml        start a cluster, load it, do the plan's steps, tell what was lost
+  chaos compare plans/broker-kill.toml --vary cluster.kafka=3.9.2,4.3.0
+                                              what differs between two settings of a plan, run by run
   chaos trace --bootstrap 10.0.0.1:9092       which layer of a live cluster is stuck
 
 Exit codes: 0 pass, 1 fail or hang, 2 bad plan or arguments, 3 environment, 4 unknown, 130 interrupted.";
@@ -89,6 +95,8 @@ enum ColorArgument {
 enum Command {
     /// Run a plan: cluster up, load, steps, analysis, cluster down
     Run(run::Arguments),
+    /// Run a plan with several settings and tell which figures differ; or compare runs that are there
+    Compare(compare::Arguments),
     /// Check, show and list plans
     Plan(plan::PlanArgs),
     /// Print a run's summary again, from its facts
@@ -154,6 +162,7 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
     let exit = runtime.block_on(async {
         match command {
             Command::Run(arguments) => run::run(arguments, globals).await,
+            Command::Compare(arguments) => compare::run(arguments, globals).await,
             Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
             Command::Report(arguments) => report::run(&arguments, &mut output, colours),
             Command::Trace(arguments) => trace::run(arguments, &mut output, colours).await,
@@ -182,6 +191,9 @@ fn kafka_version(text: &str) -> Result<String, String> {
 /// The exit code of an error, by its kind.
 fn exit_of(error: &anyhow::Error) -> Exit {
     let is_usage = error.is::<PlanError>()
+        || error.is::<VaryError>()
+        || error.is::<ArgumentsError>()
+        || error.downcast_ref::<CompareError>().is_some_and(CompareError::is_request_fault)
         || error.downcast_ref::<RunError>().is_some_and(RunError::is_request_fault)
         || error.downcast_ref::<ClusterError>().is_some_and(ClusterError::is_request_fault);
     if is_usage { Exit::Usage } else { Exit::Environment }
@@ -189,6 +201,13 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 
 fn write_error(error: &anyhow::Error, painter: Painter, out: &mut impl Write) -> std::io::Result<()> {
     if let Some(problems) = error.downcast_ref::<PlanError>() {
+        return writeln!(out, "{}", problems.render(painter.enabled));
+    }
+    let of_comparison = error.downcast_ref::<CompareError>().and_then(|error| match error {
+        CompareError::Vary(problems) => Some(problems),
+        _ => None,
+    });
+    if let Some(problems) = error.downcast_ref::<VaryError>().or(of_comparison) {
         return writeln!(out, "{}", problems.render(painter.enabled));
     }
     writeln!(out, "{} {error}", painter.paint(Tone::Bad, "error:"))?;

@@ -68,11 +68,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     }
     let clock = Clock::real();
     let stderr = std::io::stderr();
-    let style = match (arguments.quiet, stderr.is_terminal() && !globals.is_verbose()) {
-        (true, _) => Style::Quiet,
-        (false, true) => Style::Bars,
-        (false, false) => Style::Lines,
-    };
+    let style = Style::suiting(arguments.quiet, stderr.is_terminal() && !globals.is_verbose());
     let screen = Screen::new(style, globals.colours_on(&stderr), clock.clone());
     let stop = Stop::default();
     stop.listen_to_signals()?;

@@ -28,6 +28,18 @@ pub enum Style {
     Quiet,
 }
 
+impl Style {
+    /// What suits an output: `is_drawn` says whether it is a terminal that can be drawn over.
+    #[must_use]
+    pub fn suiting(is_quiet: bool, is_drawn: bool) -> Self {
+        match (is_quiet, is_drawn) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bars,
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
 /// One way of showing progress.
 trait Draw: Debug + Send {
     /// What is being done now; replaces the stage or phase before.
@@ -142,4 +154,54 @@ impl Draw for Nothing {
     fn note(&mut self, _: Tone, _: &str) {}
     fn groups(&mut self, _: &[LiveGroup]) {}
     fn clear(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what would be drawn.
+    #[derive(Clone, Debug, Default)]
+    struct Kept(Arc<Mutex<Vec<String>>>);
+
+    impl Draw for Kept {
+        fn stage(&mut self, text: &str) {
+            self.0.lock().unwrap().push(format!("stage {text}"));
+        }
+        fn phase(&mut self, name: &'static str, _: Option<Duration>) {
+            self.0.lock().unwrap().push(format!("phase {name}"));
+        }
+        fn note(&mut self, _: Tone, text: &str) {
+            self.0.lock().unwrap().push(format!("note {text}"));
+        }
+        fn groups(&mut self, _: &[LiveGroup]) {
+            self.0.lock().unwrap().push("groups".to_owned());
+        }
+        fn clear(&mut self) {}
+    }
+
+    /// What is drawn of two parts and the whole in this style.
+    fn drawn(style: Style) -> Vec<String> {
+        let kept = Kept::default();
+        let whole = Screen { drawn: Arc::new(Mutex::new(Box::new(kept.clone()))), style, is_part: false, told: Arc::default() };
+        for part in [whole.of_a_part(), whole.of_a_part()] {
+            part.stage("making topics");
+            part.phase("steady", None);
+            part.groups(&[]);
+            part.note(Tone::Step, "step 1 requested");
+            part.note(Tone::Warning, "a setting without effect");
+            part.note(Tone::Bad, "failed");
+            whole.note(Tone::Plain, "a run is over");
+        }
+        kept.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn parts_leave_only_what_is_wrong_and_say_a_warning_once() {
+        let first = ["note a setting without effect", "note failed", "note a run is over"];
+        let second = ["note failed", "note a run is over"];
+        assert_eq!(drawn(Style::Lines), [&first[..], &second[..]].concat());
+        let progress = ["stage making topics", "phase steady", "groups"];
+        assert_eq!(drawn(Style::Bars), [&progress[..], &first[..], &progress[..], &second[..]].concat());
+    }
 }

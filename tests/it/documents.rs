@@ -26,7 +26,8 @@ fn rule_of(command: &str) -> Rule<'_> {
     match words[..] {
         ["chaos", ..] if words.contains(&"--help") => Rule::Cheap,
         ["chaos", "trace", ..] => Rule::Answers,
-        ["chaos", "run" | "cluster" | "doctor" | "clean" | "report", ..] => Rule::Brokers,
+        ["chaos", "compare", ..] if words.contains(&"--dry-run") => Rule::Cheap,
+        ["chaos", "run" | "compare" | "cluster" | "doctor" | "clean" | "report", ..] => Rule::Brokers,
         ["chaos", ..] => Rule::Cheap,
         ["make", target, ..] => Rule::MakeTarget(target),
         ["cargo", ..] => Rule::Skip,
@@ -72,6 +73,8 @@ fn console_blocks_are_found() {
     assert_eq!(rule_of("chaos run --help"), Rule::Cheap);
     assert_eq!(rule_of("chaos run x.toml"), Rule::Brokers);
     assert_eq!(rule_of("chaos trace --bootstrap x:1"), Rule::Answers);
+    assert_eq!(rule_of("chaos compare x.toml --vary seed=1,2"), Rule::Brokers);
+    assert_eq!(rule_of("chaos compare x.toml --vary seed=1,2 --dry-run"), Rule::Cheap);
     assert_eq!(rule_of("rm -r x"), Rule::None);
 }
 

@@ -10,6 +10,7 @@ mod blind;
 mod cluster;
 mod codecs;
 mod command_line;
+mod compare;
 mod documents;
 mod every_step;
 mod java;

@@ -1,0 +1,14 @@
+//! Arguments of `chaos compare` that do not go together, where clap cannot tell.
+
+/// Why the arguments make no comparison.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::cli) enum ArgumentsError {
+    /// An option for runs that are to be made, with folders of runs that are there.
+    #[error("{option} goes with a plan, and {folder} is a folder of runs that are there already")]
+    NeedsPlan {
+        /// The option.
+        option: &'static str,
+        /// The first folder.
+        folder: String,
+    },
+}
