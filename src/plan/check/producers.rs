@@ -34,6 +34,7 @@ fn group(name: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> ProducerGroup {
         load: load(fields, scene),
         record: record(fields),
         active: active(fields, scene),
+        ramp: fields.duration("ramp").unwrap_or_default(),
         config: config(&fields.config("config"), engine, scene),
         bootstrap: bootstrap(fields, scene),
     }
