@@ -29,13 +29,20 @@ pub(super) fn senders(group: &ProducerGroup) -> Arc<[Arc<SenderProgress>]> {
         .collect()
 }
 
+/// From the moment at which the group becomes active until this producer starts: its place in the group's ramp, in microseconds.
+pub(super) fn start_us(group: &ProducerGroup, producer: ProducerIndex) -> u64 {
+    let start_us = group.ramp.as_micros() * u128::from(producer.0) / u128::from(group.count.max(1));
+    u64::try_from(start_us).unwrap_or(u64::MAX)
+}
+
 /// Due times of a producer, from the moment on at which the group becomes active; `None`: the load has no schedule.
 pub(super) fn due_times(group: &ProducerGroup, seed: u64, producer: ProducerIndex) -> Option<DueTimes> {
     let Load::Open { rate_per_second, arrivals } = group.load else { return None };
-    Some(match arrivals {
+    let times = match arrivals {
         Arrivals::Constant => DueTimes::constant(rate_per_second, producer, group.count),
         Arrivals::Poisson => DueTimes::poisson(rate_per_second, producer_seed(seed, &group.name, producer, Purpose::Arrivals)),
-    })
+    };
+    Some(times.starting_at(start_us(group, producer)))
 }
 
 /// How what is due is counted, per producer.

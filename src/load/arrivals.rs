@@ -12,6 +12,9 @@ use crate::ids::ProducerIndex;
 #[derive(Clone, Debug)]
 pub struct DueTimes {
     kind: Kind,
+    /// The schedule's own origin, later than the group's by the producer's place in a ramp.
+    start_us: u64,
+    /// Counted from that origin.
     next_us: u64,
 }
 
@@ -37,7 +40,8 @@ impl DueTimes {
     pub fn constant(rate_per_second: f64, producer: ProducerIndex, count: u32) -> Self {
         debug_assert!(rate_per_second > 0.0);
         let phase = f64::from(producer.0) / f64::from(count.max(1));
-        Self { kind: Kind::Constant { rate_per_second, phase, index: 0 }, next_us: constant_us(rate_per_second, phase, 0) }
+        let next_us = constant_us(rate_per_second, phase, 0);
+        Self { kind: Kind::Constant { rate_per_second, phase, index: 0 }, start_us: 0, next_us }
     }
 
     /// Exponential gaps from a generator with this seed; the first record is due after the first gap.
@@ -47,13 +51,19 @@ impl DueTimes {
         debug_assert!(rate_per_second > 0.0);
         let mut state = Box::new(Poisson { rate_per_second, at_seconds: 0.0, random: ChaCha12Rng::from_seed(seed) });
         let next_us = state.next_us();
-        Self { kind: Kind::Poisson(state), next_us }
+        Self { kind: Kind::Poisson(state), start_us: 0, next_us }
+    }
+
+    /// The same schedule, begun so much later.
+    #[must_use]
+    pub fn starting_at(self, start_us: u64) -> Self {
+        Self { start_us, ..self }
     }
 
     /// When the next record is due.
     #[must_use]
     pub fn next_us(&self) -> u64 {
-        self.next_us
+        self.start_us.saturating_add(self.next_us)
     }
 
     /// Goes on to the record after it.
@@ -69,6 +79,7 @@ impl DueTimes {
 
     /// Goes past all records that are due at or before `at_us`; says how many they were.
     pub fn advance_past(&mut self, at_us: u64) -> u64 {
+        let Some(at_us) = at_us.checked_sub(self.start_us) else { return 0 };
         let mut passed = 0;
         if let Kind::Constant { rate_per_second, phase, index } = &mut self.kind {
             // All but the last few at once; the loop below does the rest exactly.
@@ -115,6 +126,14 @@ mod tests {
                 at
             })
             .collect()
+    }
+
+    #[test]
+    fn a_later_start_shifts_the_schedule_and_nothing_is_due_before_it() {
+        let mut due = DueTimes::constant(2.0, ProducerIndex(1), 2).starting_at(3_000_000);
+        assert_eq!(take(due.clone(), 3), [3_250_000, 3_750_000, 4_250_000]);
+        assert_eq!([2_999_999, 3_250_000, 4_249_999].map(|at_us| due.advance_past(at_us)), [0, 1, 1]);
+        assert_eq!(due.next_us(), 4_250_000);
     }
 
     #[test]

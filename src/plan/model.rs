@@ -217,6 +217,8 @@ pub struct ProducerGroup {
     pub record: RecordSpec,
     /// When the group sends.
     pub active: Active,
+    /// Its producers start one after the other, evenly over this time; zero: all at once.
+    pub ramp: Duration,
     /// Producer properties, by the Java producer's names; values as text.
     pub config: BTreeMap<String, String>,
     /// Bootstrap list to give instead of the cluster's own.

@@ -92,6 +92,9 @@ fn group(group: &ProducerGroup) -> Vec<String> {
         lines.push(format!("  {share} share a client"));
     }
     lines.extend(active(&group.active).map(|active| format!("  sends {active}")));
+    if !group.ramp.is_zero() {
+        lines.push(format!("  started one after the other over {}", show_duration(group.ramp)));
+    }
     if let Some(addresses) = &group.bootstrap {
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         lines.push(format!("  bootstrap {}", addresses.join(", ")));
@@ -236,11 +239,12 @@ fn group_json(group: &ProducerGroup) -> Value {
     let mut value = json!({
         "name": group.name,
         "count": group.count,
-        "engine": "native",
+        "engine": group.engine.name(),
         "share": group.share,
         "topics": group.topics,
         "record": { "size_bytes": group.record.size_bytes, "keys": group.record.keys },
         "active": { "from_ms": ms(group.active.from), "until_ms": group.active.until.map(ms) },
+        "ramp_ms": ms(group.ramp),
         "config": group.config,
         "bootstrap": group.bootstrap.as_ref().map(|addresses| addresses.iter().map(ToString::to_string).collect::<Vec<_>>()),
     });

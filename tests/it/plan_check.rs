@@ -193,6 +193,7 @@ fn producers() {
         ("size = \"100 B\"", "size = \"100\""),
         ("size = \"100 B\"", "size = \"8 B\""),
         ("until = \"end\"", "until = \"0s\""),
+        ("active = { from = \"0s\", until = \"end\" }", "active = { from = \"5s\", until = \"15s\" }\nramp = \"10s\""),
         ("until = \"end\"", "until = \"never\""),
         ("acks = \"all\"", "aks = \"all\""),
         ("acks = \"all\"", "acks = 2"),

@@ -74,8 +74,16 @@ impl Nodes {
 
     /// Whether it was down at any time between.
     pub(crate) fn was_down(&self, node: BrokerId, from_us: i64, until_us: i64) -> bool {
-        let within = |mark: &Mark| !mark.is_up && (from_us..=until_us).contains(&mark.time_us);
-        self.is_down(node, from_us) || self.marks.get(&node).is_some_and(|marks| marks.iter().any(within))
+        self.down_from(node, from_us, until_us).is_some()
+    }
+
+    /// From when on it was down (or frozen) between two times; `None`: it ran.
+    pub(crate) fn down_from(&self, node: BrokerId, from_us: i64, until_us: i64) -> Option<i64> {
+        if self.is_down(node, from_us) {
+            return Some(from_us);
+        }
+        let within = |mark: &&Mark| !mark.is_up && (from_us..=until_us).contains(&mark.time_us);
+        self.marks.get(&node)?.iter().find(within).map(|mark| mark.time_us)
     }
 
     /// Whether it ran then, and had caught up since it last came up.

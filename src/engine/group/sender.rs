@@ -40,7 +40,9 @@ pub(crate) struct Sender<M: MakeClient> {
 pub(crate) async fn run<M: MakeClient>(group: Arc<Group<M>>, progress: Arc<SenderProgress>) {
     let mut stop = group.stop.subscribe();
     let due_times = group.due_times(progress.producer);
-    let first = group.active_from + Duration::from_micros(due_times.as_ref().map_or(0, DueTimes::next_us));
+    let first = due_times
+        .as_ref()
+        .map_or_else(|| group.start_of(progress.producer), |times| group.active_from + Duration::from_micros(times.next_us()));
     if !sleep_until(&group, &mut stop, first).await {
         return;
     }

@@ -95,6 +95,11 @@ impl<M: MakeClient> Group<M> {
         schedule::due_times(&self.spec, self.seed, producer)
     }
 
+    /// When a producer may start.
+    pub(crate) fn start_of(&self, producer: ProducerIndex) -> Moment {
+        self.active_from + Duration::from_micros(schedule::start_us(&self.spec, producer))
+    }
+
     /// How what is due is counted, per sender.
     pub(crate) fn due_counts(&self) -> Vec<DueCount> {
         schedule::due_counts(&self.spec, self.seed)

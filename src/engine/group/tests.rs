@@ -170,6 +170,7 @@ fn spec(load: Load) -> ProducerGroup {
         load,
         record: RecordSpec { size_bytes: 40, keys: NonZeroU32::new(10) },
         active: Active { from: Duration::ZERO, until: None },
+        ramp: Duration::ZERO,
         config: BTreeMap::new(),
         bootstrap: None,
     }
@@ -421,6 +422,27 @@ async fn a_client_is_made_when_its_first_record_is_due() {
     let made: Vec<u128> = made.lock().unwrap().values().map(|at| at.since(start).as_millis()).collect();
     assert_eq!(made, [2_000, 2_250]);
     assert_eq!(told.totals, [all_ok(2), all_ok(2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn producers_start_one_after_the_other_over_the_ramp_whatever_their_load() {
+    let closed = Load::Closed { wait: Duration::from_secs(1), every: Duration::from_millis(500) };
+    for (load, first_ms) in [(open(2.0).load, [1_000, 3_250]), (closed, [1_000, 3_000])] {
+        let mut group = spec(load);
+        (group.count, group.ramp) = (2, Duration::from_secs(4));
+        group.active = Active { from: Duration::from_secs(1), until: Some(Duration::from_secs(5)) };
+        let rig = Rig::start(&group);
+        let (made, start) = (Arc::clone(&rig.made), rig.start);
+        rig.until(6_000).await;
+        let told = rig.finish(Duration::from_secs(1)).await;
+        let made: Vec<u128> = made.lock().unwrap().values().map(|at| at.since(start).as_millis()).collect();
+        assert_eq!(made, first_ms);
+        assert_eq!(
+            told.totals.iter().map(|totals| totals.due).collect::<Vec<_>>(),
+            told.totals.iter().map(|totals| totals.ok).collect::<Vec<_>>()
+        );
+        assert!(told.totals[1].due < told.totals[0].due, "{:?}", told.totals);
+    }
 }
 
 #[tokio::test(start_paused = true)]

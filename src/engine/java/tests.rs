@@ -23,6 +23,7 @@ pub(in crate::engine) fn group(load: Load) -> ProducerGroup {
         load,
         record: RecordSpec { size_bytes: 100, keys: None },
         active: Active { from: Duration::ZERO, until: None },
+        ramp: Duration::ZERO,
         config: BTreeMap::new(),
         bootstrap: None,
     }

@@ -22,6 +22,7 @@ pub(super) fn group(config: &[(&str, &str)]) -> ProducerGroup {
         load: Load::Open { rate_per_second: 100.0, arrivals: Arrivals::Constant },
         record: RecordSpec { size_bytes: 100, keys: None },
         active: Active { from: Duration::ZERO, until: None },
+        ramp: Duration::ZERO,
         config: config.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         bootstrap: Some(vec![HostPort::new("127.0.0.1", 9)]),
     }

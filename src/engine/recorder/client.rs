@@ -415,6 +415,7 @@ mod tests {
             load: Load::Max,
             record: RecordSpec { size_bytes: 100, keys: None },
             active: Active { from: Duration::ZERO, until: None },
+            ramp: Duration::ZERO,
             config: BTreeMap::new(),
             bootstrap: None,
         }

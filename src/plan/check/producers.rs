@@ -25,6 +25,7 @@ pub(super) fn read(sections: &[Fields<'_>], scene: &Scene<'_>) -> (Vec<ProducerG
 fn group(name: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> ProducerGroup {
     let count = fields.integer("count").and_then(|count| u32::try_from(count).ok()).unwrap_or(1);
     let engine = fields.choice("engine").and_then(EngineKind::of_name).unwrap_or(EngineKind::Native);
+    let active = active(fields, scene);
     ProducerGroup {
         name: name.to_owned(),
         count,
@@ -33,7 +34,8 @@ fn group(name: &str, fields: &Fields<'_>, scene: &Scene<'_>) -> ProducerGroup {
         topics: topics(fields, scene),
         load: load(fields, scene),
         record: record(fields),
-        active: active(fields, scene),
+        active,
+        ramp: ramp(active, fields, scene),
         config: config(&fields.config("config"), engine, scene),
         bootstrap: bootstrap(fields, scene),
     }
@@ -138,6 +140,16 @@ pub(super) fn active(fields: &Fields<'_>, scene: &Scene<'_>) -> Active {
             always
         }
     }
+}
+
+/// The last producer has to start before the group ends.
+fn ramp(active: Active, fields: &Fields<'_>, scene: &Scene<'_>) -> Duration {
+    let ramp = fields.duration("ramp").unwrap_or_default();
+    if active.until.is_some_and(|until| until > active.from && ramp >= until - active.from) {
+        let message = "`ramp` is not shorter than the time for which the group is active: its last producer would never send";
+        scene.report(Problem::error(fields.span_of("ramp"), message).hint("shorten it, or let `active` last longer"));
+    }
+    ramp
 }
 
 fn config(properties: &[Property<'_>], engine: EngineKind, scene: &Scene<'_>) -> BTreeMap<String, String> {

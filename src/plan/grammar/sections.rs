@@ -169,6 +169,13 @@ const PRODUCER_KEYS: &[Key] = &[
     key("record", Kind::Table(&RECORD), Optional, "record = { size = \"100 B\", keys = 1000 }", "Shape of a record."),
     key("active", Kind::Table(&ACTIVE), Optional, "active = { from = \"0s\", until = \"end\" }", "When the group sends."),
     key(
+        "ramp",
+        Kind::Duration,
+        Default("0s"),
+        "ramp = \"30s\"",
+        "The producers start one after the other, evenly over this time, so that what each does by its own age happens at different moments.",
+    ),
+    key(
         "config",
         Kind::Config { producer: true },
         Optional,

@@ -95,6 +95,7 @@ fn group() -> ProducerGroup {
         load: model::Load::Max,
         record: RecordSpec { size_bytes: 100, keys: None },
         active: Active { from: Duration::ZERO, until: None },
+        ramp: Duration::ZERO,
         config: std::collections::BTreeMap::new(),
         bootstrap: None,
     }

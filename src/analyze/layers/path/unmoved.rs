@@ -62,14 +62,32 @@ impl<'a> Walk<'_, 'a> {
     /// From the time at which all that should be known was known to the ack. If that is long: do requests not reach the leader, or does it not
     /// acknowledge them? It does not if it still answers with errors at the end, or if its log fills and its high watermark stands. Where its log
     /// was watched and neither was seen, or where connections to it end, nothing reaches it; unless it served others and, after a while, this
-    /// client over the same connection.
+    /// client over the same connection. A leader that does not acknowledge may itself wait for a replica that is down.
     pub(super) fn last_stretch(&mut self, leader: Option<BrokerId>, since_us: i64) {
         let is_short = self.wait.until_us.is_some() && self.end_us - self.at_us <= self.step.ordinary_us(self.layers, self.wait);
         let (layer, why) = match leader {
             Some(leader) if !is_short => self.out_of_reach_or_silent(leader, since_us),
             _ => (Layer::Delivery, Why::Layer),
         };
+        if layer == Layer::Delivery && !matches!(why, Why::Refused(_)) && !is_short {
+            self.behind_dead_replica(leader, why);
+        }
         self.advance(layer, leader, why, self.end_us);
+    }
+
+    /// While a replica in the ISR is down, the leader commits nothing: from its end until the ISR has lost it, or the wait is over since it is
+    /// back, the wait is for the controller, which has not noticed.
+    fn behind_dead_replica(&mut self, leader: Option<BrokerId>, why: Why<'a>) {
+        let (layers, part) = (self.layers, self.wait.part);
+        let Some(state) = layers.log.state_at(part, self.at_us) else { return };
+        let followers = layers.index.nodes(state.isr).iter().copied().filter(|node| Some(*node) != leader);
+        let down_from = |node| layers.nodes.down_from(node, self.at_us, self.end_us).map(|from_us| (from_us, node));
+        let Some((from_us, node)) = followers.filter_map(down_from).min() else { return };
+        let has_lost_it = |change: &&Change| !layers.index.nodes(change.after.isr).contains(&node);
+        let mut later = layers.log.changes_of(part).filter(|change| change.made.earliest_us() >= from_us);
+        let until_us = later.find(has_lost_it).map_or(self.end_us, |change| change.made.earliest_us());
+        self.advance(Layer::Delivery, leader, why, from_us);
+        self.advance_detection(Some(node), Why::NotNoticed, until_us);
     }
 
     fn out_of_reach_or_silent(&self, leader: BrokerId, since_us: i64) -> (Layer, Why<'a>) {

@@ -191,6 +191,23 @@ fn a_leader_that_clients_cannot_reach_is_named_without_any_change() {
     assert_eq!((held.layer, held.node, held.is_stuck), (Layer::Route, Some(2), true));
 }
 
+/// Roll: the new leader waits for a replica that is killed meanwhile, and acknowledges when it is back, before anybody has noticed.
+#[test]
+fn a_leader_that_waits_for_a_dead_replica_is_held_up_by_that() {
+    let stream = |ok_ms| log_of_new_leader(log_of_new_leader(moved_and_known_until(Some(ok_ms)), 12, 70, 60), 18, 90, 60);
+    let killed = |ok_ms| stream(ok_ms).step(2, "kill", "1", 11_600).step(3, "start", "1", 15_600);
+    let held_by = held(&killed(21_600).end(40_000), 1);
+    let words = "orders/0: 10.0 of 11.6 s in which the controller did not notice that broker 1 was down";
+    assert_eq!(answer(&held_by), (Layer::Detected, Some(1), None, false, words));
+    // Once the ISR has lost it, the leader may go on, and whoever still waits does not wait for it.
+    let shrunk = Part(0, 3, 5, &[3]);
+    let held_by = held(&killed(31_600).record(504, shrunk.changed(), 13_000).committed(504, 13_010).end(40_000), 1);
+    assert_eq!((held_by.layer, held_by.for_ms), (Layer::Delivery, 20_005));
+    // Of a dead node that is not in its ISR it waits for nothing.
+    let held_by = held(&stream(21_600).step(2, "kill", "2", 11_600).end(40_000), 1);
+    assert_eq!(held_by.layer, Layer::Delivery);
+}
+
 #[test]
 fn a_leader_that_takes_records_and_acknowledges_none_is_stuck_in_delivery() {
     let stream = log_of_new_leader(log_of_new_leader(moved_and_known(), 12, 70, 60), 30, 90, 60);

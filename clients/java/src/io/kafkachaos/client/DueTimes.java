@@ -8,6 +8,17 @@ abstract class DueTimes {
     /** When the next record is due; every call goes on to the one after it. */
     abstract long nextMicros();
 
+    /** The same schedule, begun so much later. */
+    DueTimes startingAt(long startMicros) {
+        DueTimes schedule = this;
+        return new DueTimes() {
+            @Override
+            long nextMicros() {
+                return startMicros + schedule.nextMicros();
+            }
+        };
+    }
+
     /** Record {@code i} is due at {@code (phase + i) / rate}; the producers of a group are spread over one interval. */
     static DueTimes constant(double ratePerSecond, int producer, int count) {
         double phase = (double) producer / Math.max(1, count);

@@ -65,7 +65,7 @@ final class Sender implements Runnable {
     }
 
     private void runMax() {
-        if (!waitUntil(0)) {
+        if (!waitUntil(group.settings.startMicros(producer))) {
             return;
         }
         for (long now = group.time.nowMicros(); !isOver(now); now = group.time.nowMicros()) {
@@ -75,7 +75,7 @@ final class Sender implements Runnable {
 
     /** A record is due when it is sent; marks of one sender differ, so the next is due a microsecond later at least. */
     private void runClosed() {
-        if (!waitUntil(0)) {
+        if (!waitUntil(group.settings.startMicros(producer))) {
             return;
         }
         long due = group.time.nowMicros();

@@ -25,6 +25,8 @@ final class Settings {
     final double ratePerSecond;
     final long waitMicros;
     final long everyMicros;
+    /** The producers start one after the other, evenly over this time. */
+    final long rampMicros;
     final int valueBytes;
     final int keys;
     /** The clients' properties. */
@@ -40,6 +42,7 @@ final class Settings {
         ratePerSecond = Double.parseDouble(text(lines, "rate"));
         waitMicros = Long.parseLong(text(lines, "wait"));
         everyMicros = Long.parseLong(text(lines, "every"));
+        rampMicros = Long.parseLong(text(lines, "ramp"));
         valueBytes = Integer.parseInt(text(lines, "size"));
         keys = Integer.parseInt(text(lines, "keys"));
         for (int topic = 0; lines.containsKey("topic." + topic); topic++) {
@@ -68,9 +71,15 @@ final class Settings {
 
     /** The due times of a producer in an open loop. */
     DueTimes dueTimes(int producer) {
-        return isPoisson
+        DueTimes times = isPoisson
             ? DueTimes.poisson(ratePerSecond, Seeds.arrivals(seed, group, producer))
             : DueTimes.constant(ratePerSecond, producer, producers);
+        return times.startingAt(startMicros(producer));
+    }
+
+    /** From the moment at which the group becomes active until a producer starts: its place in the group's ramp. */
+    long startMicros(int producer) {
+        return rampMicros * producer / Math.max(1, producers);
     }
 
     private static String text(Properties lines, String name) {

@@ -37,6 +37,7 @@ public final class Tests {
         sameAsTheNativeLoad(Path.of(arguments[0]));
         truthOfExceptions();
         linesAreJson();
+        aRampShiftsSchedules();
         waitsAreToldFromAMillisecondOn();
         aWaitInVainIsOneWait();
         waitsOfOtherSendsAreNotThisOnes();
@@ -80,6 +81,13 @@ public final class Tests {
         errors.tell(json);
         check("told", "{\"errors\":[[1,\"indeterminate\",\"TimeoutException\",null,\"one\"],[2,\"failed\",\"TimeoutException\",null,\"three\"],"
             + "[3,\"failed\",\"BufferExhaustedException\",null,\"four\"]]}\n", json.line());
+    }
+
+    private static void aRampShiftsSchedules() throws Exception {
+        Settings settings = group("ramp", "ramp=3000000\nproducers=2\n", Long.MAX_VALUE).settings;
+        check("first", 0L, settings.startMicros(0));
+        check("second", 1_500_000L, settings.startMicros(1));
+        check("its schedule", 1_500_500L, settings.dueTimes(1).nextMicros());
     }
 
     private static void linesAreJson() {
@@ -210,7 +218,7 @@ public final class Tests {
 
     /** A group of one producer without a schedule to speak of. */
     private static Group group(String name, String more, long end) throws Exception {
-        String lines = "group=" + name + "\nseed=1\nproducers=1\nshare=1\nload=OPEN\npoisson=false\nrate=1000\nwait=0\nevery=0\nsize=9\nkeys=0\n"
+        String lines = "group=" + name + "\nseed=1\nproducers=1\nshare=1\nload=OPEN\npoisson=false\nrate=1000\nwait=0\nevery=0\nramp=0\nsize=9\nkeys=0\n"
             + "topic.0=orders\nconfig.acks=all\n" + more + "\n";
         return new Group(Settings.read(new BufferedReader(new StringReader(lines))), new Time(System.nanoTime()), 0, end);
     }

@@ -1,0 +1,115 @@
+//! The runs of a comparison, each with its settings, its findings, and what each producer asked over its life.
+//!
+//! Read from the runs' facts, so that nothing rests on what a table of the comparison leaves out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use kafka_chaos::analyze::Analysis;
+use kafka_chaos::analyze::findings::{Findings, Verdict};
+use kafka_chaos::plan;
+use kafka_chaos::plan::model::{Plan, ProducerGroup};
+use kafka_chaos::record::fact::{Fact, RunStarted};
+use kafka_chaos::record::read::FactReader;
+
+/// Folder of the runs in that of a comparison.
+const RUNS: &str = "runs";
+
+/// A run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Its folder, by its last name.
+    pub(crate) name: String,
+    /// What it was.
+    pub(crate) started: RunStarted,
+    /// Its plan, as it was varied.
+    pub(crate) plan: Plan,
+    /// What came of it.
+    pub(crate) findings: Findings,
+    /// Its producers' lives.
+    pub(crate) lives: Vec<Life>,
+}
+
+/// What one producer asked over its life.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Life {
+    /// Its group.
+    pub(crate) group: String,
+    /// From its construction to its end.
+    pub(crate) length: Duration,
+    /// Its Metadata requests.
+    pub(crate) requests: u64,
+    /// Those for age alone.
+    pub(crate) by_age: u64,
+}
+
+impl Run {
+    /// A group's property in milliseconds, the Java producer's default if the plan does not set it.
+    pub(crate) fn property_ms(&self, group: &str, key: &str, default_ms: u64) -> anyhow::Result<u64> {
+        match self.group(group)?.config.get(key) {
+            Some(value) => value.parse().with_context(|| format!("{}: `{key}` of `{group}` is {value}", self.name)),
+            None => Ok(default_ms),
+        }
+    }
+
+    fn group(&self, name: &str) -> anyhow::Result<&ProducerGroup> {
+        self.plan.producers.iter().find(|group| group.name == name).with_context(|| format!("{} has no group `{name}`", self.name))
+    }
+
+    /// The producers of a group.
+    pub(crate) fn lives_of(&self, group: &str) -> impl Iterator<Item = &Life> {
+        self.lives.iter().filter(move |life| life.group == group)
+    }
+}
+
+/// All runs of a comparison, in their order.
+///
+/// # Errors
+/// There are none, or one was cut off: its figures would be no result.
+pub(crate) fn runs(comparison: &Path) -> anyhow::Result<Vec<Run>> {
+    let folder = comparison.join(RUNS);
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut folders: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    folders.retain(|folder| folder.is_dir());
+    folders.sort();
+    if folders.is_empty() {
+        bail!("no runs in {}", folder.display());
+    }
+    folders.iter().map(|folder| run(folder).with_context(|| format!("cannot read the run {}", folder.display()))).collect()
+}
+
+fn run(folder: &Path) -> anyhow::Result<Run> {
+    let mut analysis = Analysis::new();
+    let mut made_us: BTreeMap<(String, u32), i64> = BTreeMap::new();
+    let mut lives = Vec::new();
+    for stamped in FactReader::open(folder)? {
+        let stamped = stamped?;
+        match &stamped.fact {
+            Fact::FirstAck { group, producer, ack_us, .. } => {
+                made_us.insert((group.clone(), producer.0), stamped.time_us - i64::try_from(*ack_us)?);
+            }
+            Fact::ProducerTotals { group, producer, metadata_requests: Some(requests), .. } => {
+                let made_us = made_us.get(&(group.clone(), producer.0)).with_context(|| format!("{group}-{} got nothing", producer.0))?;
+                lives.push(Life {
+                    group: group.clone(),
+                    length: Duration::from_micros(u64::try_from(stamped.time_us - made_us)?),
+                    requests: requests.values().sum(),
+                    by_age: requests.get("age").copied().unwrap_or(0),
+                });
+            }
+            _ => {}
+        }
+        analysis.fold(&stamped);
+    }
+    let findings = analysis.finish();
+    if findings.verdict == Verdict::Interrupted {
+        bail!("it was interrupted");
+    }
+    let started = analysis.run().context("its first fact is missing")?.clone();
+    let plan = plan::parse(&started.plan_path, &started.plan_text)?.plan;
+    let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    Ok(Run { name, started, plan, findings, lives })
+}

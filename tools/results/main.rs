@@ -1,0 +1,57 @@
+//! Makes the pages of `results/` out of the folders that `chaos compare` left: small tables, pictures, and what they show.
+//!
+//! What the documentation claims of `metadata.max.age.ms` is checked here on every run, not on medians. Not part of the product, and no
+//! measurement: `make results` is its caller.
+
+mod curve;
+mod gather;
+mod max_age;
+mod page;
+mod roll;
+#[path = "../stats.rs"]
+mod stats;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Pages of results, from the folders of comparisons.
+#[derive(Debug, Parser)]
+#[command(name = "results")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// What metadata.max.age.ms decides, and what it costs
+    MaxAge {
+        /// The comparison of plans/max-age-growth.toml
+        #[arg(long, value_name = "DIR")]
+        growth: PathBuf,
+        /// The comparison of plans/max-age-pause.toml
+        #[arg(long, value_name = "DIR")]
+        pause: PathBuf,
+        /// Folder of the page
+        #[arg(long, value_name = "DIR", default_value = "results/max-age")]
+        out: PathBuf,
+    },
+    /// A rolling restart under two ages
+    RollingRestart {
+        /// The comparison of plans/rolling-restart.toml
+        #[arg(long, value_name = "DIR")]
+        compared: PathBuf,
+        /// Folder of the page
+        #[arg(long, value_name = "DIR", default_value = "results/rolling-restart")]
+        out: PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Args::parse().command {
+        Command::MaxAge { growth, pause, out } => max_age::write(&growth, &pause, &out),
+        Command::RollingRestart { compared, out } => roll::write(&compared, &out),
+    }
+}

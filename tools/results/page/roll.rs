@@ -1,0 +1,138 @@
+//! The page of `results/rolling-restart/`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{Claim, age, claims_table, hold_to, seconds};
+use crate::roll::{Comparison, RollRow, by_age};
+use crate::stats::Spread;
+use crate::table;
+
+const PAGE: &str = "README.md";
+
+const HEAD: &str = "\
+# A rolling restart under two ages
+
+Does a short `metadata.max.age.ms` help when brokers are killed one after the other? No: a killed broker's connections break, and that alone makes
+every client ask. What partitions wait for is the controller, which fences the dead broker after `broker.session.timeout.ms`. Made by
+
+```console
+$ make results
+```
+
+from `plans/rolling-restart.toml` with `chaos compare`, the runs of both ages in a shuffled order. The whole comparison is in
+[compare.html](compare.html) and its tables.
+
+| age | runs | median outage | longest outage | records lost | Metadata requests |
+|---|---|---|---|---|---|
+";
+
+/// Writes the page.
+///
+/// # Errors
+/// It cannot be written, or a claim does not hold.
+pub(crate) fn write(rows: &[RollRow], comparison: &Comparison, about: &str, out: &Path) -> anyhow::Result<()> {
+    let claims = claims(rows, comparison);
+    let mut text = HEAD.to_owned();
+    for (age_ms, rows) in by_age(rows) {
+        let failed: u64 = rows.iter().map(|row| row.failed).sum();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {failed} | {} |",
+            age(age_ms),
+            rows.len(),
+            range(&rows, |row| row.outage_median_ms),
+            range(&rows, |row| row.outage_max_ms),
+            counts(&rows)
+        );
+    }
+    let _ = write!(text, "\n## What may be said\n\n");
+    for sentence in &comparison.summary {
+        let _ = writeln!(text, "- {sentence}");
+    }
+    let _ = write!(text, "\n## Held against every run\n\n{}\n{about}.\n", claims_table(&claims));
+    table::write_text(&out.join(PAGE), &text)?;
+    hold_to(&claims)
+}
+
+fn claims(rows: &[RollRow], comparison: &Comparison) -> Vec<Claim> {
+    let lost: u64 = rows.iter().map(|row| row.failed).sum();
+    let of_outage = |metric: &str| {
+        let differences = comparison.figures.iter().filter(|figure| figure.name.metric == metric).flat_map(|figure| &figure.differences);
+        differences.map(|difference| difference.judgement.is.as_str()).collect::<Vec<_>>()
+    };
+    let outages: Vec<&str> = ["outage.max", "outage.median"].into_iter().flat_map(of_outage).collect();
+    vec![
+        Claim {
+            text: "no record is lost (runs)".to_owned(),
+            holds: rows.iter().filter(|row| row.failed == 0).count(),
+            of: rows.len(),
+            worst: format!("{lost} lost"),
+        },
+        Claim {
+            text: "no difference in outage is shown between the ages (figures)".to_owned(),
+            holds: outages.iter().filter(|is| matches!(**is, "no-difference-shown" | "same-in-every-run")).count(),
+            of: outages.len(),
+            worst: outages.join(", "),
+        },
+    ]
+}
+
+#[allow(clippy::cast_precision_loss, reason = "milliseconds stay far below 2^53")]
+fn range(rows: &[&RollRow], value: impl Fn(&RollRow) -> i64) -> String {
+    let spread = Spread::of(rows.iter().map(|row| value(row) as f64));
+    spread.map_or_else(String::new, |spread| format!("{} ({} to {})", seconds(spread.median), seconds(spread.min), seconds(spread.max)))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of requests stay far below 2^53")]
+fn counts(rows: &[&RollRow]) -> String {
+    let spread = Spread::of(rows.iter().map(|row| row.metadata_requests as f64));
+    spread.map_or_else(String::new, |spread| format!("{:.0} ({:.0} to {:.0})", spread.median, spread.min, spread.max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(age_ms: u64, outage_max_ms: i64, failed: u64) -> RollRow {
+        RollRow {
+            run: "001".to_owned(),
+            age_ms,
+            verdict: "PASS",
+            stalled: 900,
+            outage_median_ms: 8_800,
+            outage_max_ms,
+            failed,
+            metadata_requests: 900,
+        }
+    }
+
+    fn comparison(is: &str) -> Comparison {
+        let figure = |metric: &str| format!(r#"{{"name":{{"metric":"{metric}"}},"differences":[{{"judgement":{{"is":"{is}"}}}}]}}"#);
+        let text = format!(r#"{{"summary":["No difference."],"figures":[{},{}]}}"#, figure("outage.max"), figure("records.ok"));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn the_page_says_what_the_comparison_says() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&[row(5_000, 12_600, 0), row(600_000, 12_400, 0)], &comparison("no-difference-shown"), "chaos 1", folder.path()).unwrap();
+        let page = std::fs::read_to_string(folder.path().join(PAGE)).unwrap();
+        for line in [
+            "| 600 s | 1 | 8.8 s (8.8 s to 8.8 s) | 12.4 s (12.4 s to 12.4 s) | 0 | 900 (900 to 900) |",
+            "- No difference.",
+            "| 1 of 1 | no-difference-shown |",
+        ] {
+            assert!(page.contains(line), "{line}\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_difference_or_a_lost_record_fails() {
+        for (lost, is) in [(0, "difference"), (0, "too-few-runs"), (1, "no-difference-shown")] {
+            let folder = tempfile::tempdir().unwrap();
+            assert!(write(&[row(5_000, 12_600, lost)], &comparison(is), "chaos 1", folder.path()).is_err(), "{lost} {is}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `results/rolling-restart/`: the same roll under two ages, and what the comparison may say of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::gather::{self, Run};
+use crate::{page, table};
+
+const AGE: &str = "metadata.max.age.ms";
+/// What the comparison concluded.
+const COMPARISON: &str = "compare.json";
+/// Its tables and its page, which are kept as they are.
+const KEPT: [&str; 3] = ["compare.csv", "differences.csv", "compare.html"];
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct RollRow {
+    pub(crate) run: String,
+    pub(crate) age_ms: u64,
+    pub(crate) verdict: &'static str,
+    /// Pairs of producer and partition with an outage, over all steps of the roll.
+    pub(crate) stalled: u64,
+    pub(crate) outage_median_ms: i64,
+    pub(crate) outage_max_ms: i64,
+    pub(crate) failed: u64,
+    pub(crate) metadata_requests: u64,
+}
+
+/// What is read of the comparison's own conclusions.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Comparison {
+    pub(crate) summary: Vec<String>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+/// A figure that was compared.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Figure {
+    pub(crate) name: Name,
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// Its name.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Name {
+    pub(crate) metric: String,
+}
+
+/// One cell against the first.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Difference {
+    pub(crate) judgement: Judgement,
+}
+
+/// What may be said of it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Judgement {
+    pub(crate) is: String,
+}
+
+/// Makes the page and its tables.
+///
+/// # Errors
+/// The comparison cannot be read, the page cannot be written, or what it claims does not hold.
+pub(crate) fn write(compared: &Path, out: &Path) -> anyhow::Result<()> {
+    let runs = gather::runs(compared)?;
+    let about = page::about(runs.iter())?;
+    let rows: Vec<RollRow> = runs.iter().map(row).collect::<anyhow::Result<_>>()?;
+    let path = compared.join(COMPARISON);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let comparison: Comparison = serde_json::from_str(&text).with_context(|| format!("{} is no comparison", path.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    table::write(&out.join("runs.csv"), &rows)?;
+    for name in KEPT {
+        fs::copy(compared.join(name), out.join(name)).with_context(|| format!("cannot keep {name} of {}", compared.display()))?;
+    }
+    page::roll::write(&rows, &comparison, &about, out)
+}
+
+fn row(run: &Run) -> anyhow::Result<RollRow> {
+    let roll =
+        run.findings.steps.iter().find(|step| step.action == "rolling").with_context(|| format!("{}: nothing was rolled", run.name))?;
+    let outage = roll.outages.first().with_context(|| format!("{}: nobody sent during the roll", run.name))?;
+    let longest = outage.outage_ms.with_context(|| format!("{}: no pairs were in use", run.name))?;
+    Ok(RollRow {
+        run: run.name.clone(),
+        age_ms: run.property_ms(&outage.group, AGE, 300_000)?,
+        verdict: run.findings.verdict.word(),
+        stalled: outage.stalled,
+        outage_median_ms: longest.median,
+        outage_max_ms: longest.max,
+        failed: run.findings.totals.failed + run.findings.totals.indeterminate,
+        metadata_requests: run.lives_of(&outage.group).map(|life| life.requests).sum(),
+    })
+}
+
+/// Rows by age.
+pub(crate) fn by_age(rows: &[RollRow]) -> BTreeMap<u64, Vec<&RollRow>> {
+    let mut by: BTreeMap<u64, Vec<&RollRow>> = BTreeMap::new();
+    rows.iter().for_each(|row| by.entry(row.age_ms).or_default().push(row));
+    by
+}
