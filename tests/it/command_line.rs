@@ -12,7 +12,7 @@ fn text(output: &Output) -> String {
 fn every_command_has_help_with_examples() {
     let top = chaos(&["--help"]).output().unwrap();
     let listed = String::from_utf8_lossy(&top.stdout).into_owned();
-    for command in ["run", "plan", "cluster", "report", "doctor", "clean", "trace"] {
+    for command in ["run", "plan", "cluster", "report", "doctor", "clean", "trace", "completions", "man"] {
         assert!(listed.lines().any(|line| line.trim_start().starts_with(command)), "{command} is not in:\n{listed}");
         let help = chaos(&[command, "--help"]).output().unwrap();
         assert!(help.status.success(), "{command}: {}", text(&help));
