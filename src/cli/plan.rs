@@ -1,10 +1,10 @@
 //! `chaos plan check|show|schema|list`: what can be said of plans without running them.
 
-use std::ffi::OsStr;
+mod list;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::Exit;
@@ -42,11 +42,14 @@ enum Command {
     },
     /// Prints the JSON Schema of plans, for editors
     Schema,
-    /// Lists the plans of a folder
+    /// Lists the plans of a folder, with the time that each takes and what it shows
     List {
         /// Folder of plans
         #[arg(long, value_name = "DIR", default_value = "plans")]
         dir: PathBuf,
+        /// As JSON, for scripts
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -62,7 +65,7 @@ pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<
             write!(out, "{}", schema::text())?;
             Ok(Exit::Success)
         }
-        Command::List { dir } => list(&dir, out),
+        Command::List { dir, json } => list::run(&dir, json, out, colour),
     }
 }
 
@@ -116,24 +119,6 @@ fn show_plan(file: &Path, json: bool, out: &mut dyn Write, colour: bool) -> anyh
             writeln!(out, "{}", error.render(colour))?;
             return Ok(Exit::Usage);
         }
-    }
-    Ok(Exit::Success)
-}
-
-fn list(dir: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let entries = std::fs::read_dir(dir).with_context(|| format!("cannot list the plans in {}", dir.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension() == Some(OsStr::new("toml")));
-    files.sort();
-    if files.is_empty() {
-        writeln!(out, "no plans in {}", dir.display())?;
-    }
-    for file in files {
-        let about = match plan::load(&file) {
-            Ok(checked) => checked.plan.about,
-            Err(_) => format!("has problems: see `chaos plan check {}`", file.display()),
-        };
-        writeln!(out, "{}\n    {about}", file.display())?;
     }
     Ok(Exit::Success)
 }

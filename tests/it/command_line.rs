@@ -79,8 +79,16 @@ fn an_output_folder_that_holds_something_is_refused() {
 fn nobody_needs_to_read_what_a_command_says() {
     // A pipe without a reader, as `| head -1` leaves it.
     let unread = || std::io::pipe().unwrap().1;
-    let rows: [(&[&str], i32); 3] =
-        [(&["plan", "list"], 0), (&["plan", "check", "no-such-plan.toml"], 2), (&["run", "no-such-plan.toml"], 2)];
+    let rows: [(&[&str], i32); 7] = [
+        (&["plan", "list"], 0),
+        (&["plan", "check", "no-such-plan.toml"], 2),
+        (&["run", "no-such-plan.toml"], 2),
+        // Here it is clap that prints.
+        (&["--help"], 0),
+        (&["no-such-command"], 2),
+        (&["completions", "bash"], 0),
+        (&["man"], 0),
+    ];
     for (arguments, code) in rows {
         let output = chaos(arguments).stdout(unread()).output().unwrap();
         assert_eq!((output.status.code(), text(&output).contains("Broken pipe")), (Some(code), false), "{arguments:?}: {}", text(&output));
