@@ -1,6 +1,7 @@
-//! `chaos plan check|show|schema|list`: what can be said of plans without running them.
+//! `chaos plan check|show|schema|list|new`: what can be said of plans without running them, and a plan to start from.
 
 mod list;
+mod new;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::plan::{self, Severity, schema, show};
 #[command(after_help = "\
 Examples:
   chaos plan list
+  chaos plan new my-kill --from kill
   chaos plan check plans/*.toml
   chaos plan show plans/broker-kill.toml
   chaos plan schema > plans/plan.schema.json")]
@@ -51,6 +53,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Writes a plan to start from, every line explained; never over a file that is there
+    New(new::NewArgs),
 }
 
 /// Runs the command; tells how it ended.
@@ -66,6 +70,7 @@ pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<
             Ok(Exit::Success)
         }
         Command::List { dir, json } => list::run(&dir, json, out, colour),
+        Command::New(arguments) => new::run(&arguments, out),
     }
 }
 

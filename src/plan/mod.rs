@@ -18,6 +18,7 @@ mod raw;
 pub mod schema;
 pub mod show;
 mod syntax;
+pub mod template;
 pub mod timeline;
 pub mod units;
 
