@@ -1,4 +1,4 @@
-//! `chaos plan check|show|schema|list|new`: what can be said of plans without running them, and a plan to start from.
+//! `chaos plan check|show|schema|reference|list|new`: what can be said of plans without running them, and a plan to start from.
 
 mod list;
 mod new;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::Exit;
-use crate::plan::{self, Severity, schema, show};
+use crate::plan::{self, Severity, reference, schema, show};
 
 /// Arguments of `chaos plan`.
 #[derive(Args, Debug)]
@@ -44,6 +44,8 @@ enum Command {
     },
     /// Prints the JSON Schema of plans, for editors
     Schema,
+    /// Prints all tables, keys and metrics of plans, in Markdown
+    Reference,
     /// Lists the plans of a folder, with the time that each takes and what it shows
     List {
         /// Folder of plans
@@ -67,6 +69,10 @@ pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<
         Command::Show { file, json } => show_plan(&file, json, out, colour),
         Command::Schema => {
             write!(out, "{}", schema::text())?;
+            Ok(Exit::Success)
+        }
+        Command::Reference => {
+            write!(out, "{}", reference::text())?;
             Ok(Exit::Success)
         }
         Command::List { dir, json } => list::run(&dir, json, out, colour),

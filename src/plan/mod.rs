@@ -15,6 +15,7 @@ pub mod model;
 mod problem;
 pub mod producer_config;
 mod raw;
+pub mod reference;
 pub mod schema;
 pub mod show;
 mod syntax;
