@@ -1,5 +1,7 @@
 //! `chaos run`: a plan from start to end.
 
+mod dry_run;
+
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -18,6 +20,7 @@ Examples:
   chaos run plans/rolling-restart.toml
   chaos run plans/broker-kill.toml --kafka 3.9.2 --out /tmp/kill-on-3.9
   chaos run plans/refresh-rate.toml --quiet --json | jq .verdict
+  chaos run --dry-run plans/metadata-storm.toml
 
 Ctrl-C ends the run in order: what was measured is written, the cluster is removed, the exit code is 130.")]
 pub(super) struct Arguments {
@@ -41,6 +44,9 @@ pub(super) struct Arguments {
     /// Let the brokers log each request, save their logs, and count requests by client (requests.csv)
     #[arg(long)]
     request_log: bool,
+    /// Only tell what the run would do, and need; start nothing, write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print run.json on standard output instead of the summary
     #[arg(long)]
     json: bool,
@@ -61,6 +67,12 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     if let Some(kafka) = arguments.kafka {
         checked.plan.cluster.kafka = kafka;
     }
+    let mut warnings = checked.warnings.lines();
+    if arguments.dry_run {
+        warnings.extend(crate::run::remarks(&checked.plan)?);
+        let (mut out, colours) = (Output::stdout(), globals.colours_on(&std::io::stdout()));
+        return dry_run::run(&checked.plan, &warnings, arguments.json, &mut out, colours);
+    }
     let clock = Clock::real();
     let stderr = std::io::stderr();
     let style = match (arguments.quiet, stderr.is_terminal() && !globals.is_verbose()) {
@@ -73,7 +85,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     stop.listen_to_signals()?;
     let request = Request {
         plan: checked.plan,
-        warnings: checked.warnings.lines(),
+        warnings,
         out: arguments.out,
         keep: arguments.keep,
         reuse: arguments.reuse,

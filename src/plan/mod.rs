@@ -10,6 +10,7 @@ mod check;
 mod describe;
 mod describe_topics;
 mod diagnostic;
+pub mod forecast;
 mod grammar;
 pub mod model;
 mod problem;

@@ -30,4 +30,5 @@ mod topics;
 pub use conductor::{Ended, Request, run};
 pub use error::RunError;
 pub use intake::Taken;
+pub use started::remarks;
 pub use stop::{Stop, StopCause};

@@ -42,6 +42,29 @@ fn a_plan_with_three_mistakes_shows_all_three() {
 }
 
 #[test]
+fn a_dry_run_needs_no_engine_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let dry = |arguments: &[&str]| {
+        let arguments = [&["run", "--dry-run", "--out", out.to_str().unwrap()], arguments].concat();
+        chaos(&arguments).env("DOCKER_HOST", "unix:///no/such.sock").output().unwrap()
+    };
+    let output = dry(&["plans/metadata-storm.toml"]);
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("Time line") && said.contains("records/s"), "{said}");
+    let output = dry(&["--json", "--seed", "9", "plans/metadata-storm.toml"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &value["seed"], value["load"].as_array().map(Vec::len)), (Some(0), &9.into(), Some(1)));
+    let broken = folder.path().join("three.toml");
+    std::fs::write(&broken, THREE_MISTAKES).unwrap();
+    let output = dry(&[broken.to_str().unwrap()]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(["durtion", "orderz", "5 parsecs"].iter().all(|part| said.contains(part)), "{said}");
+    assert!(!out.exists(), "a dry run has made its folder");
+}
+
+#[test]
 fn a_step_for_a_node_that_does_not_exist_is_a_bad_plan() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("node-9.toml");
