@@ -1,8 +1,10 @@
 //! What a run leaves for people and programs: the summary at the end ([`text`]), `run.json` ([`json`]), and the writer that keeps a run's
-//! folder complete while it goes ([`results`]), the reader of a folder that a run has left ([`replay`]).
+//! folder complete while it goes ([`results`]), the reader of a folder that a run has left ([`replay`]), and figures for Prometheus while
+//! it goes ([`exposition`]).
 //!
 //! Nothing is computed here that `analyze` could compute. Used by `run/` (live) and by `chaos report` (from the file).
 
+pub mod exposition;
 pub mod json;
 pub mod replay;
 pub mod results;
