@@ -3,6 +3,7 @@
 mod dry_run;
 
 use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{Exit, Globals, Output};
@@ -21,6 +22,7 @@ Examples:
   chaos run plans/broker-kill.toml --kafka 3.9.2 --out /tmp/kill-on-3.9
   chaos run plans/refresh-rate.toml --quiet --json | jq .verdict
   chaos run --dry-run plans/metadata-storm.toml
+  chaos run --metrics plans/rolling-restart.toml
 
 Ctrl-C ends the run in order: what was measured is written, the cluster is removed, the exit code is 130.")]
 pub(super) struct Arguments {
@@ -44,6 +46,9 @@ pub(super) struct Arguments {
     /// Let the brokers log each request, save their logs, and count requests by client (requests.csv)
     #[arg(long)]
     request_log: bool,
+    /// Serve live figures to Prometheus while the run goes, at http://ADDR/metrics [default of ADDR: 127.0.0.1:9464]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "9464", value_parser = metrics_address)]
+    metrics: Option<SocketAddr>,
     /// Only tell what the run would do, and need; start nothing, write nothing
     #[arg(long)]
     dry_run: bool,
@@ -90,9 +95,17 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
         keep: arguments.keep,
         reuse: arguments.reuse,
         request_log: arguments.request_log,
+        metrics: arguments.metrics,
     };
     let ended = crate::run::run(&request, &screen, &clock, &stop).await?;
     show(&ended, arguments.json, globals)
+}
+
+/// An address to serve metrics at: a port of this machine's own, or an address with a port.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().ok().map(|port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    let hint = "write --metrics=PORT, or --metrics=IP:PORT such as 127.0.0.1:9464 or [::1]:9464";
+    port.or_else(|| text.parse().ok()).ok_or_else(|| hint.to_owned())
 }
 
 /// Prints what came of it, and tells it as an exit code.

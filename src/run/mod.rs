@@ -6,7 +6,8 @@
 //!            |-> topics, started, machine              before the load
 //!            |-> layers -> probe (a thread)            what controller and brokers believe
 //!            |-> brokers -> cluster, probe             once a second
-//!            \-> intake (a thread): files, analysis, screen (narrate)
+//!            |-> intake (a thread): files, analysis, screen (narrate)
+//!            \-> metrics (a thread): the page that intake sets, to whoever asks
 //! ```
 //!
 //! Not here: how a step is done (`fault`), how records are made (`engine`), what facts mean (`analyze`). Called by `cli`.
@@ -18,6 +19,7 @@ mod intake;
 mod layers;
 mod load;
 mod machine;
+mod metrics;
 mod narrate;
 mod phases;
 mod requests;

@@ -65,6 +65,32 @@ fn a_dry_run_needs_no_engine_and_writes_nothing() {
 }
 
 #[test]
+fn metrics_need_a_port_that_is_free_and_say_who_can_read_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let run = |metrics: &str| {
+        let arguments = ["run", "plans/broker-kill.toml", metrics, "--out", out.to_str().unwrap()];
+        let output = chaos(&arguments).env("DOCKER_HOST", "unix:///no/such.sock").output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let (code, said) = run(&format!("--metrics={port}"));
+    let expected = format!("error: cannot serve metrics at 127.0.0.1:{port}: ");
+    assert!(code == Some(3) && said.contains(&expected) && !said.contains("starting"), "{said}");
+    let (code, said) = run("--metrics=0.0.0.0:0");
+    assert!(code == Some(3) && said.contains("there is no password") && said.contains("no/such.sock"), "{said}");
+    let (_, said) = run("--metrics=0");
+    assert!(said.contains("metrics are at http://127.0.0.1:") && !said.contains("password"), "{said}");
+    let (code, said) = run("--metrics=localhost");
+    assert!(code == Some(2) && said.contains("write --metrics=PORT"), "{said}");
+    assert!(!out.exists(), "an empty folder was left");
+    // Without an address the plan is not taken for one.
+    let output = chaos(&["run", "--dry-run", "--metrics", "plans/broker-kill.toml"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
 fn a_step_for_a_node_that_does_not_exist_is_a_bad_plan() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("node-9.toml");
