@@ -22,6 +22,7 @@ mod known;
 pub mod layers;
 pub mod live;
 mod load;
+pub mod meters;
 mod names;
 mod outage;
 mod parts;

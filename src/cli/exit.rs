@@ -38,6 +38,11 @@ impl Exit {
     }
 }
 
+/// What the arguments ask for cannot be done, in words: ends with [`Exit::Usage`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct UsageError(pub(super) String);
+
 impl From<Verdict> for Exit {
     fn from(verdict: Verdict) -> Self {
         match verdict {

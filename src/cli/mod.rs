@@ -6,9 +6,11 @@
 mod clean;
 mod cluster;
 mod compare;
+mod completions;
 mod doctor;
 mod exit;
 mod junit;
+mod man;
 mod output;
 pub mod plan;
 mod report;
@@ -19,7 +21,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::cluster::ClusterError;
 use crate::ids::HostPort;
@@ -30,6 +32,7 @@ use crate::run::compare::CompareError;
 use crate::ui::colour::{ColourChoice, Painter, Tone};
 use compare::ArgumentsError;
 pub use exit::Exit;
+use exit::UsageError;
 use output::Output;
 
 /// Runs the program with the process's own arguments.
@@ -109,6 +112,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Remove clusters that a killed `chaos` has left
     Clean(clean::CleanArgs),
+    /// Print the script with which a shell completes commands and options
+    Completions(completions::CompletionsArgs),
+    /// Print a manual page, or write those of all commands
+    Man(man::ManArgs),
 }
 
 impl Globals {
@@ -169,6 +176,8 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
             Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
             Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,
             Command::Clean(arguments) => clean::run(&arguments, &mut output).await,
+            Command::Completions(arguments) => completions::run(&arguments, Arguments::command(), &mut output),
+            Command::Man(arguments) => man::run(&arguments, Arguments::command(), &mut output),
         }
     });
     if is_trace {
@@ -194,6 +203,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
         || error.is::<VaryError>()
         || error.is::<ArgumentsError>()
         || error.downcast_ref::<CompareError>().is_some_and(CompareError::is_request_fault)
+        || error.is::<UsageError>()
         || error.downcast_ref::<RunError>().is_some_and(RunError::is_request_fault)
         || error.downcast_ref::<ClusterError>().is_some_and(ClusterError::is_request_fault);
     if is_usage { Exit::Usage } else { Exit::Environment }

@@ -1,20 +1,22 @@
-//! `chaos plan check|show|schema|list`: what can be said of plans without running them.
+//! `chaos plan check|show|schema|reference|list|new`: what can be said of plans without running them, and a plan to start from.
 
-use std::ffi::OsStr;
+mod list;
+mod new;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::Exit;
-use crate::plan::{self, Severity, schema, show};
+use crate::plan::{self, Severity, reference, schema, show};
 
 /// Arguments of `chaos plan`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   chaos plan list
+  chaos plan new my-kill --from kill
   chaos plan check plans/*.toml
   chaos plan show plans/broker-kill.toml
   chaos plan schema > plans/plan.schema.json")]
@@ -42,12 +44,19 @@ enum Command {
     },
     /// Prints the JSON Schema of plans, for editors
     Schema,
-    /// Lists the plans of a folder
+    /// Prints all tables, keys and metrics of plans, in Markdown
+    Reference,
+    /// Lists the plans of a folder, with the time that each takes and what it shows
     List {
         /// Folder of plans
         #[arg(long, value_name = "DIR", default_value = "plans")]
         dir: PathBuf,
+        /// As JSON, for scripts
+        #[arg(long)]
+        json: bool,
     },
+    /// Writes a plan to start from, every line explained; never over a file that is there
+    New(new::NewArgs),
 }
 
 /// Runs the command; tells how it ended.
@@ -62,7 +71,12 @@ pub fn run(args: PlanArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<
             write!(out, "{}", schema::text())?;
             Ok(Exit::Success)
         }
-        Command::List { dir } => list(&dir, out),
+        Command::Reference => {
+            write!(out, "{}", reference::text())?;
+            Ok(Exit::Success)
+        }
+        Command::List { dir, json } => list::run(&dir, json, out, colour),
+        Command::New(arguments) => new::run(&arguments, out),
     }
 }
 
@@ -116,24 +130,6 @@ fn show_plan(file: &Path, json: bool, out: &mut dyn Write, colour: bool) -> anyh
             writeln!(out, "{}", error.render(colour))?;
             return Ok(Exit::Usage);
         }
-    }
-    Ok(Exit::Success)
-}
-
-fn list(dir: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let entries = std::fs::read_dir(dir).with_context(|| format!("cannot list the plans in {}", dir.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension() == Some(OsStr::new("toml")));
-    files.sort();
-    if files.is_empty() {
-        writeln!(out, "no plans in {}", dir.display())?;
-    }
-    for file in files {
-        let about = match plan::load(&file) {
-            Ok(checked) => checked.plan.about,
-            Err(_) => format!("has problems: see `chaos plan check {}`", file.display()),
-        };
-        writeln!(out, "{}\n    {about}", file.display())?;
     }
     Ok(Exit::Success)
 }

@@ -1,6 +1,9 @@
 //! `chaos run`: a plan from start to end.
 
+mod dry_run;
+
 use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{Exit, Globals, Output, junit};
@@ -19,6 +22,8 @@ Examples:
   chaos run plans/rolling-restart.toml
   chaos run plans/broker-kill.toml --kafka 3.9.2 --out /tmp/kill-on-3.9
   chaos run plans/refresh-rate.toml --quiet --json | jq .verdict
+  chaos run --dry-run plans/metadata-storm.toml
+  chaos run --metrics plans/rolling-restart.toml
   chaos run plans/broker-kill.toml --junit target/chaos.xml
 
 Ctrl-C ends the run in order: what was measured is written, the cluster is removed, the exit code is 130.")]
@@ -43,6 +48,12 @@ pub(super) struct Arguments {
     /// Let the brokers log each request, save their logs, and count requests by client (requests.csv)
     #[arg(long)]
     request_log: bool,
+    /// Serve live figures to Prometheus while the run goes, at http://ADDR/metrics [default of ADDR: 127.0.0.1:9464]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "9464", value_parser = metrics_address)]
+    metrics: Option<SocketAddr>,
+    /// Only tell what the run would do, and need; start nothing, write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Write the verdict's checks as JUnit XML to this file, for programs that gather tests' results
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -66,6 +77,12 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     if let Some(kafka) = arguments.kafka {
         checked.plan.cluster.kafka = kafka;
     }
+    let mut warnings = checked.warnings.lines();
+    if arguments.dry_run {
+        warnings.extend(crate::run::remarks(&checked.plan)?);
+        let (mut out, colours) = (Output::stdout(), globals.colours_on(&std::io::stdout()));
+        return dry_run::run(&checked.plan, &warnings, arguments.json, &mut out, colours);
+    }
     let clock = Clock::real();
     let stderr = std::io::stderr();
     let style = Style::suiting(arguments.quiet, stderr.is_terminal() && !globals.is_verbose());
@@ -74,12 +91,13 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     stop.listen_to_signals()?;
     let request = Request {
         plan: checked.plan,
-        warnings: checked.warnings.lines(),
+        warnings,
         out: arguments.out,
         keep: arguments.keep,
         reuse: arguments.reuse,
         lent: None,
         request_log: arguments.request_log,
+        metrics: arguments.metrics,
     };
     let file = arguments.junit.as_deref();
     file.map_or(Ok(()), |file| junit::begin(file, &request.plan.name))?;
@@ -93,6 +111,13 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     };
     file.map_or(Ok(()), |file| junit::write(file, &document(&[ended.taken.suite()])))?;
     show(&ended, arguments.json, globals)
+}
+
+/// An address to serve metrics at: a port of this machine's own, or an address with a port.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().ok().map(|port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    let hint = "write --metrics=PORT, or --metrics=IP:PORT such as 127.0.0.1:9464 or [::1]:9464";
+    port.or_else(|| text.parse().ok()).ok_or_else(|| hint.to_owned())
 }
 
 /// Prints what came of it, and tells it as an exit code.

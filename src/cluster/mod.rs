@@ -39,6 +39,7 @@ pub use guest::GuestHost;
 pub use labels::RunId;
 pub use limits::Limits;
 pub use progress::{Progress, ProgressFn};
+pub(crate) use properties::ports_wanted;
 pub use relay::{LOOKER, Relay};
 
 use std::fmt::Debug;

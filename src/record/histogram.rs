@@ -108,6 +108,11 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.counts.value_at_quantile(quantile).min(self.max_us))
     }
 
+    /// Its values, ascending, each with its count; to three digits, never above the exact ones.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.counts.iter_recorded().map(|step| (self.counts.lowest_equivalent(step.value_iterated_to()), step.count_since_last_iteration()))
+    }
+
     /// Adds another one's values.
     ///
     /// # Errors

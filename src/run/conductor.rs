@@ -6,6 +6,7 @@
 //!
 //! Whatever happens on the way, the cluster goes down at the end: in order here, by its own guard if this future is dropped or panics.
 
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use futures_util::future::try_join_all;
 use super::intake::{Intake, Taken};
 use super::layers::NudgingSteps;
 use super::load::{GroupWithEngine, Load};
+use super::metrics::Endpoint;
 use super::phases::Phases;
 use super::requests::REQUESTS;
 use super::steps::StepFacts;
@@ -65,6 +67,8 @@ pub struct Request {
     pub lent: Option<Arc<DockerCluster>>,
     /// Let the brokers log each request, save their logs in any case, and count requests by client.
     pub request_log: bool,
+    /// Serve live figures to Prometheus at this address.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// A run that is over.
@@ -93,6 +97,15 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
     for warning in &warnings {
         screen.note(Tone::Warning, warning);
     }
+    // Before anything is started: a port that is taken is best said now.
+    let metrics = request.metrics.map(Endpoint::start).transpose()?;
+    if let Some(endpoint) = &metrics {
+        let address = endpoint.address();
+        screen.note(Tone::Plain, &format!("metrics are at http://{address}/metrics"));
+        if !address.ip().is_loopback() {
+            screen.note(Tone::Warning, &format!("whoever reaches {address} can read them: there is no password"));
+        }
+    }
     let folder = match &request.out {
         Some(path) => RunFolder::exactly(path)?,
         None => RunFolder::create("results".as_ref(), clock.wall_time_of(clock.now()), &request.plan.name)?,
@@ -107,6 +120,7 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
         warnings,
         watched,
         followed,
+        metrics,
         folder,
         id: RunId::fresh(clock),
         is_healed: AtomicBool::new(true),
@@ -116,6 +130,9 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
     if outcome.is_err() {
         // Only an empty folder can be removed like this: nothing was measured, so there is nothing to keep.
         let _ = std::fs::remove_dir(run.folder.path());
+    }
+    if let Some(refused) = run.metrics.as_ref().map(Endpoint::refused).filter(|refused| *refused > 0) {
+        screen.note(Tone::Warning, &format!("{refused} requests for metrics were refused: malformed, too slow, or too many at once"));
     }
     screen.clear();
     outcome
@@ -143,6 +160,8 @@ struct Run<'a> {
     watched: Vec<WatchedTopic>,
     /// What is followed through controller and brokers.
     followed: Vec<TopicName>,
+    /// Where live figures can be had, if they are wanted.
+    metrics: Option<Endpoint>,
     folder: RunFolder,
     id: RunId,
     is_healed: AtomicBool,
@@ -337,7 +356,8 @@ impl Run<'_> {
     /// The stream of facts, with its first ones, and its reader.
     fn open(&self, steady: Moment, cluster: Option<&DockerCluster>) -> Result<(FactSink, Intake), RunError> {
         let (facts, source) = sink::channel(steady, 0, sink::CAPACITY);
-        let intake = Intake::start(self.folder.clone(), source, self.screen.clone(), self.stop.clone())?;
+        let page = self.metrics.as_ref().map(Endpoint::page);
+        let intake = Intake::start(self.folder.clone(), source, self.screen.clone(), self.stop.clone(), page)?;
         let now = self.clock.now();
         let run = started::fact(&self.request.plan, &self.groups, &self.id, cluster, &self.warnings, self.clock.wall_time_of(steady));
         facts.emit(now, Fact::RunStarted(Box::new(run)));

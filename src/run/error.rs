@@ -1,6 +1,7 @@
 //! Why a run could not be carried through.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::cluster::ClusterError;
@@ -32,6 +33,16 @@ pub enum RunError {
     /// The results could not be written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The address for metrics cannot be had.
+    #[error(
+        "cannot serve metrics at {address}: {source}\n  choose another port, such as --metrics=127.0.0.1:9465; port 0 takes one that is free"
+    )]
+    Metrics {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
     /// A thread or its runtime could not be made.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

@@ -11,11 +11,13 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::RunError;
+use super::metrics::Page;
 use super::narrate::Narrator;
 use super::stop::{Stop, StopCause};
 use crate::analyze::Analysis;
 use crate::analyze::findings::{Findings, Verdict};
 use crate::analyze::live::Live;
+use crate::analyze::meters::Meters;
 use crate::record::error::RecordError;
 use crate::record::fact::Stamped;
 use crate::record::files::RUN;
@@ -23,7 +25,7 @@ use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
 use crate::report::junit::Suite;
 use crate::report::results::Results;
-use crate::report::text;
+use crate::report::{exposition, text};
 use crate::ui::Screen;
 
 /// How often the screen is drawn.
@@ -81,11 +83,12 @@ impl Intake {
     ///
     /// # Errors
     /// The files or the thread cannot be made.
-    pub(super) fn start(folder: RunFolder, source: FactSource, screen: Screen, stop: Stop) -> Result<Self, RunError> {
+    pub(super) fn start(folder: RunFolder, source: FactSource, screen: Screen, stop: Stop, page: Option<Page>) -> Result<Self, RunError> {
         let results = Results::create(folder)?;
         let ended = CancellationToken::new();
         let (tx, outcome) = oneshot::channel();
-        let reader = Reader { results, source, screen, stop, narrator: Narrator::default(), live: Live::default(), failure: None };
+        let metrics = page.map(|page| (page, Meters::default()));
+        let reader = Reader { results, source, screen, stop, narrator: Narrator::default(), live: Live::default(), metrics, failure: None };
         // Timers and the stream are all that this runtime has to serve.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(RunError::Thread)?;
         let until = ended.clone();
@@ -119,6 +122,8 @@ struct Reader {
     stop: Stop,
     narrator: Narrator,
     live: Live,
+    /// Where figures for Prometheus go; `None`: nobody wants them.
+    metrics: Option<(Page, Meters)>,
     /// The first file error. Facts are still read then, so that nobody's stream fills up, but nothing is written.
     failure: Option<RecordError>,
 }
@@ -137,6 +142,7 @@ impl Reader {
                     self.screen.groups(self.live.groups());
                     if draws % DRAWS_PER_FLUSH == 0 {
                         self.attempt(Results::tick);
+                        self.set_page();
                     }
                 }
                 fact = self.source.next() => match fact {
@@ -148,6 +154,7 @@ impl Reader {
         while let Some(fact) = self.source.try_next() {
             self.take(&fact);
         }
+        self.set_page();
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -159,10 +166,19 @@ impl Reader {
         tracing::trace!(?fact);
         self.attempt(|results| results.write(fact));
         let recovered = self.live.fold(fact);
+        if let Some((_, meters)) = &mut self.metrics {
+            meters.fold(fact);
+        }
         let line = self.narrator.line(fact);
         let recovery = recovered.and_then(|recovered| self.narrator.recovered(fact.time_us, &recovered));
         for (tone, line) in line.into_iter().chain(recovery) {
             self.screen.note(tone, &line);
+        }
+    }
+
+    fn set_page(&self) {
+        if let Some((page, meters)) = &self.metrics {
+            page.set(exposition::text(meters, self.live.groups()));
         }
     }
 

@@ -6,7 +6,8 @@
 //!            |-> topics, started, machine              before the load
 //!            |-> layers -> probe (a thread)            what controller and brokers believe
 //!            |-> brokers -> cluster, probe             once a second
-//!            \-> intake (a thread): files, analysis, screen (narrate)
+//!            |-> intake (a thread): files, analysis, screen (narrate)
+//!            \-> metrics (a thread): the page that intake sets, to whoever asks
 //! cli -> compare -> conductor, once per run             one plan with other values, run by run
 //! ```
 //!
@@ -20,6 +21,7 @@ mod intake;
 mod layers;
 mod load;
 mod machine;
+mod metrics;
 mod narrate;
 mod phases;
 mod requests;
@@ -32,4 +34,5 @@ mod topics;
 pub use conductor::{Ended, Request, run};
 pub use error::RunError;
 pub use intake::Taken;
+pub use started::remarks;
 pub use stop::{Stop, StopCause};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::load::GroupWithEngine;
-use super::{RunError, machine};
+use super::{RunError, machine, scope};
 use crate::cluster::{DockerCluster, RunId};
 use crate::engine::registry;
 use crate::plan::model::{Plan, RequesterGroup, TopicList};
@@ -23,6 +23,16 @@ pub(super) fn groups(plan: &Plan) -> Result<(Vec<GroupWithEngine<'_>>, Vec<Strin
         groups.push((group, engine));
     }
     Ok((groups, warnings))
+}
+
+/// What a run of this plan would remark before it starts anything: properties without effect in an engine, and topics beyond what is watched.
+///
+/// # Errors
+/// A group could not be started with its configuration, or by this build.
+pub fn remarks(plan: &Plan) -> Result<Vec<String>, RunError> {
+    let (_, mut remarks) = groups(plan)?;
+    remarks.extend(scope::watched(plan).1.into_iter().chain(scope::followed(plan).1));
+    Ok(remarks)
 }
 
 /// The fact that opens the stream.

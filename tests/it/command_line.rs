@@ -12,7 +12,7 @@ fn text(output: &Output) -> String {
 fn every_command_has_help_with_examples() {
     let top = chaos(&["--help"]).output().unwrap();
     let listed = String::from_utf8_lossy(&top.stdout).into_owned();
-    for command in ["run", "compare", "plan", "cluster", "report", "doctor", "clean", "trace"] {
+    for command in ["run", "compare", "plan", "cluster", "report", "doctor", "clean", "trace", "completions", "man"] {
         assert!(listed.lines().any(|line| line.trim_start().starts_with(command)), "{command} is not in:\n{listed}");
         let help = chaos(&[command, "--help"]).output().unwrap();
         assert!(help.status.success(), "{command}: {}", text(&help));
@@ -39,6 +39,55 @@ fn a_plan_with_three_mistakes_shows_all_three() {
     for part in ["durtion", "orderz", "5 parsecs"] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }
+}
+
+#[test]
+fn a_dry_run_needs_no_engine_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let dry = |arguments: &[&str]| {
+        let arguments = [&["run", "--dry-run", "--out", out.to_str().unwrap()], arguments].concat();
+        chaos(&arguments).env("DOCKER_HOST", "unix:///no/such.sock").output().unwrap()
+    };
+    let output = dry(&["plans/metadata-storm.toml"]);
+    let said = text(&output);
+    assert!(output.status.success() && said.contains("Time line") && said.contains("records/s"), "{said}");
+    let output = dry(&["--json", "--seed", "9", "plans/metadata-storm.toml"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &value["seed"], value["load"].as_array().map(Vec::len)), (Some(0), &9.into(), Some(1)));
+    let broken = folder.path().join("three.toml");
+    std::fs::write(&broken, THREE_MISTAKES).unwrap();
+    let output = dry(&[broken.to_str().unwrap()]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(["durtion", "orderz", "5 parsecs"].iter().all(|part| said.contains(part)), "{said}");
+    assert!(!out.exists(), "a dry run has made its folder");
+}
+
+#[test]
+fn metrics_need_a_port_that_is_free_and_say_who_can_read_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let run = |metrics: &str| {
+        let arguments = ["run", "plans/broker-kill.toml", metrics, "--out", out.to_str().unwrap()];
+        let output = chaos(&arguments).env("DOCKER_HOST", "unix:///no/such.sock").output().unwrap();
+        (output.status.code(), text(&output))
+    };
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let (code, said) = run(&format!("--metrics={port}"));
+    let expected = format!("error: cannot serve metrics at 127.0.0.1:{port}: ");
+    assert!(code == Some(3) && said.contains(&expected) && !said.contains("starting"), "{said}");
+    let (code, said) = run("--metrics=0.0.0.0:0");
+    assert!(code == Some(3) && said.contains("there is no password") && said.contains("no/such.sock"), "{said}");
+    let (_, said) = run("--metrics=0");
+    assert!(said.contains("metrics are at http://127.0.0.1:") && !said.contains("password"), "{said}");
+    let (code, said) = run("--metrics=localhost");
+    assert!(code == Some(2) && said.contains("write --metrics=PORT"), "{said}");
+    assert!(!out.exists(), "an empty folder was left");
+    // Without an address the plan is not taken for one.
+    let output = chaos(&["run", "--dry-run", "--metrics", "plans/broker-kill.toml"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
 }
 
 #[test]
@@ -79,8 +128,16 @@ fn an_output_folder_that_holds_something_is_refused() {
 fn nobody_needs_to_read_what_a_command_says() {
     // A pipe without a reader, as `| head -1` leaves it.
     let unread = || std::io::pipe().unwrap().1;
-    let rows: [(&[&str], i32); 3] =
-        [(&["plan", "list"], 0), (&["plan", "check", "no-such-plan.toml"], 2), (&["run", "no-such-plan.toml"], 2)];
+    let rows: [(&[&str], i32); 7] = [
+        (&["plan", "list"], 0),
+        (&["plan", "check", "no-such-plan.toml"], 2),
+        (&["run", "no-such-plan.toml"], 2),
+        // Here it is clap that prints.
+        (&["--help"], 0),
+        (&["no-such-command"], 2),
+        (&["completions", "bash"], 0),
+        (&["man"], 0),
+    ];
     for (arguments, code) in rows {
         let output = chaos(arguments).stdout(unread()).output().unwrap();
         assert_eq!((output.status.code(), text(&output).contains("Broken pipe")), (Some(code), false), "{arguments:?}: {}", text(&output));

@@ -25,6 +25,7 @@ fn rule_of(command: &str) -> Rule<'_> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words[..] {
         ["chaos", ..] if words.contains(&"--help") => Rule::Cheap,
+        ["chaos", "run", ..] if words.contains(&"--dry-run") => Rule::Cheap,
         ["chaos", "trace", ..] => Rule::Answers,
         ["chaos", "compare", ..] if words.contains(&"--dry-run") => Rule::Cheap,
         ["chaos", "run" | "compare" | "cluster" | "doctor" | "clean" | "report", ..] => Rule::Brokers,
@@ -72,6 +73,7 @@ fn console_blocks_are_found() {
     assert_eq!(rule_of("make demo"), Rule::MakeTarget("demo"));
     assert_eq!(rule_of("chaos run --help"), Rule::Cheap);
     assert_eq!(rule_of("chaos run x.toml"), Rule::Brokers);
+    assert_eq!(rule_of("chaos run --dry-run x.toml"), Rule::Cheap);
     assert_eq!(rule_of("chaos trace --bootstrap x:1"), Rule::Answers);
     assert_eq!(rule_of("chaos compare x.toml --vary seed=1,2"), Rule::Brokers);
     assert_eq!(rule_of("chaos compare x.toml --vary seed=1,2 --dry-run"), Rule::Cheap);

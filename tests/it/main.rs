@@ -25,6 +25,7 @@ mod plan_steps;
 mod producer_config;
 mod program;
 mod runs;
+mod shell;
 mod structure;
 mod support;
 mod tail;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use kafka_chaos::cli::plan::{PlanArgs, run};
-use kafka_chaos::plan::{self, show};
+use kafka_chaos::plan::{self, show, template};
 
 #[derive(Parser)]
 struct App {
@@ -82,9 +82,76 @@ fn list_has_each_plan_with_what_it_shows() {
     written(folder.path(), "a.toml", "");
     written(folder.path(), "a.json", "");
     let (code, out) = chaos_plan(&["list", "--dir", folder.path().to_str().unwrap()]);
-    let lines: Vec<&str> = out.lines().collect();
-    assert_eq!((code, lines.len()), (0, 4), "{out}");
-    assert!(lines[1].contains("has problems") && lines[3].contains("What b shows."), "{out}");
+    assert!(out.contains("has problems") && out.contains("What b shows."), "{out}");
+    let starts = |name: &str| out.lines().any(|line| line.starts_with(folder.path().join(name).to_str().unwrap()));
+    assert!(code == 0 && starts("a.toml") && starts("b.toml") && !out.contains("a.json"), "{out}");
+    let (code, out) = chaos_plan(&["list", "--json", "--dir", folder.path().to_str().unwrap()]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &value[0]["ok"], &value[1]["name"], &value[1]["about"]),
+        (0, &false.into(), &"sound".into(), &"What b shows.".into())
+    );
+}
+
+/// Exit code, standard output and standard error of the program, run in a folder.
+fn program_in(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_chaos")).args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_new_plan_is_sound_and_named() {
+    for template in template::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, said, _) = program_in(folder.path(), &["plan", "new", "mine", "--from", template.name]);
+        assert_eq!((code, said.lines().next()), (Some(0), Some("mine.toml is written; what next:")), "{said}");
+        let file = folder.path().join("mine.toml");
+        assert_eq!(chaos_plan(&["check", file.to_str().unwrap()]), (0, format!("{}: ok\n", file.display())));
+        assert_eq!(plan::load(&file).unwrap().plan.name, "mine");
+    }
+}
+
+#[test]
+fn a_new_plan_may_come_from_a_plan_and_names_the_schema_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = format!("{}{SOUND}# the end\n", template::SCHEMA_LINE);
+    written(folder.path(), "old.toml", &old);
+    assert_eq!(program_in(folder.path(), &["plan", "new", "mine", "--from", "old.toml"]).0, Some(0));
+    let new = SOUND.replace("\"sound\"", "\"mine\"") + "# the end\n";
+    assert_eq!(std::fs::read_to_string(folder.path().join("mine.toml")).unwrap(), new);
+    written(folder.path(), "plan.schema.json", "{}");
+    assert_eq!(program_in(folder.path(), &["plan", "new", "beside", "--from", "mine.toml", "--out", "./beside.toml"]).0, Some(0));
+    assert!(std::fs::read_to_string(folder.path().join("beside.toml")).unwrap().starts_with(template::SCHEMA_LINE));
+    let (code, printed, _) = program_in(folder.path(), &["plan", "new", "mine", "--from", "old.toml", "--out", "-"]);
+    assert_eq!((code, printed), (Some(0), new));
+}
+
+#[test]
+fn a_new_plan_is_never_written_over_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "kill.toml", "precious");
+    let (code, _, said) = program_in(folder.path(), &["plan", "new"]);
+    assert!(code == Some(2) && said.contains("kill.toml is there already, and stays as it is"), "{said}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "precious");
+}
+
+#[test]
+fn a_new_plan_that_cannot_be_says_why_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), "broken.toml", "name = 3\n");
+    let rows: [(&[&str], &str); 5] = [
+        (&["my plan"], "`my-plan` would do"),
+        (&["plans/mine"], "a folder is given with --out"),
+        (&["mine", "--from", "rol"], "did you mean `roll`?"),
+        (&["mine", "--from", "broken.toml"], "`name` takes a name in quotes"),
+        (&["mine", "--out", "no/such/mine.toml"], "there is no folder no/such"),
+    ];
+    for (arguments, expected) in rows {
+        let (code, _, said) = program_in(folder.path(), &[&["plan", "new"], arguments].concat());
+        assert!(code == Some(2) && said.contains(expected), "{arguments:?}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

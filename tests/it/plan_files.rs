@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kafka_chaos::plan::timeline::Timeline;
-use kafka_chaos::plan::{self, schema};
+use kafka_chaos::plan::{self, reference, schema};
 
 /// From `chaos run` until the load begins.
 const CLUSTER_START: Duration = Duration::from_secs(20);
@@ -51,6 +51,12 @@ fn the_committed_schema_is_the_generated_one() {
     let committed = std::fs::read_to_string(folder().join("plan.schema.json")).unwrap();
     let committed: serde_json::Value = serde_json::from_str(&committed).unwrap();
     assert!(committed == schema::schema(), "mend it with: cargo run -- plan schema > plans/plan.schema.json");
+}
+
+#[test]
+fn the_committed_reference_is_the_generated_one() {
+    let committed = std::fs::read_to_string(folder().join("../docs/plan-reference.md")).unwrap();
+    assert!(committed == reference::text(), "mend it with: cargo run -- plan reference > docs/plan-reference.md");
 }
 
 #[test]

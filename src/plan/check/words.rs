@@ -3,12 +3,10 @@
 //! Not here: whether what they name exists.
 
 use crate::ids::{HostPort, PartitionIndex, TopicName, TopicPartition};
+use crate::plan::grammar::NAME_BYTES_MAX;
 use crate::plan::model::Comparison;
 use crate::plan::problem::{Collector, Problem};
 use crate::plan::raw::At;
-
-/// Longest name: Kafka's limit of 249 less what `-0` and client ids add.
-const NAME_BYTES_MAX: usize = 200;
 
 /// A name that Kafka takes for a topic or a client, and that a folder can bear.
 pub(super) fn name<'p>(text: &At<&'p str>, key: &str, problems: &Collector) -> Option<&'p str> {

@@ -186,6 +186,8 @@ const fn arguments(name: &'static str, id: &'static str, about: &'static str, ke
 
 /// Names of plans, topics and groups: what Kafka allows in a topic's name.
 pub(super) const NAME_PATTERN: &str = "^[A-Za-z0-9._-]{1,200}$";
+/// Longest name: Kafka's limit of 249 less what `-0` and client ids add.
+pub(super) const NAME_BYTES_MAX: usize = 200;
 /// A partition, `topic/number`, as a pattern without anchors.
 macro_rules! partition_pattern {
     () => {

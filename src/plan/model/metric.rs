@@ -272,6 +272,19 @@ impl Windows {
 }
 
 impl Unit {
+    /// The unit's name where it stands alone.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Ms => "a time",
+            Self::Percent => "%",
+            Self::PerSecond => "per second",
+            Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes per second",
+        }
+    }
+
     /// The unit as it follows a number, with the space before it; empty for a plain number.
     #[must_use]
     pub fn suffix(self) -> &'static str {

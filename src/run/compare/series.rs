@@ -154,6 +154,7 @@ impl Series<'_> {
             reuse: false,
             lent,
             request_log: false,
+            metrics: None,
         };
         run::run(&request, &self.screen.of_a_part(), self.clock, self.stop).await.map(Some)
     }
