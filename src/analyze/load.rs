@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::{LatencyFinding, Quantiles, WindowFinding};
+use crate::analyze::histograms::Histograms;
 use crate::analyze::known::Known;
 use crate::analyze::window::{SECOND_US, Window};
 use crate::ids::ProducerIndex;
@@ -48,8 +49,8 @@ pub(crate) struct Loads {
 }
 
 impl Loads {
-    /// Takes in a fact.
-    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+    /// Takes in a fact with its histograms.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, histograms: Histograms) {
         match &stamped.fact {
             Fact::RunStarted(run) => {
                 self.steady_us = run.phases_us[1];
@@ -57,7 +58,8 @@ impl Loads {
             }
             Fact::Second(second) => {
                 let group = self.groups.entry(second.group.clone()).or_default();
-                if group.add(second, self.steady_us).is_err() {
+                let is_unreadable = histograms.is_unreadable;
+                if group.add(second, histograms, self.steady_us).is_err() || is_unreadable {
                     self.unreadable += 1;
                 }
             }
@@ -94,7 +96,7 @@ impl Loads {
 }
 
 impl GroupLoad {
-    fn add(&mut self, second: &GroupSecond, steady_us: i64) -> Result<(), HistogramError> {
+    fn add(&mut self, second: &GroupSecond, histograms: Histograms, steady_us: i64) -> Result<(), HistogramError> {
         self.seconds.add(&second.counts);
         self.out_of_range += second.out_of_range;
         if second.counts.due > 0 {
@@ -108,9 +110,9 @@ impl GroupLoad {
             self.baseline_due += second.counts.due;
         }
         let window = &mut self.windows[window as usize];
-        merge(&mut window.response_ok, second.histogram("response_ok")?)?;
-        merge(&mut window.response_bad, second.histogram("response_bad")?)?;
-        merge(&mut window.service_ok, second.histogram("service_ok")?)
+        merge(&mut window.response_ok, histograms.response_ok)?;
+        merge(&mut window.response_bad, histograms.response_bad)?;
+        merge(&mut window.service_ok, histograms.service_ok)
     }
 
     /// The group's records: its producers' own totals if all of `producers` told theirs, else the sum of its seconds.
@@ -126,6 +128,11 @@ impl GroupLoad {
     /// Response time of acknowledged records in a window.
     pub(crate) fn response(&self, window: Window) -> Option<&LatencyHistogram> {
         self.windows[window as usize].response_ok.as_ref()
+    }
+
+    /// Service time of acknowledged records in a window.
+    pub(crate) fn service(&self, window: Window) -> Option<&LatencyHistogram> {
+        self.windows[window as usize].service_ok.as_ref()
     }
 
     /// p99 of the response time in the baseline.

@@ -16,6 +16,7 @@ pub mod findings;
 mod first_ack;
 mod generator;
 mod growth;
+mod histograms;
 mod known;
 pub mod layers;
 pub mod live;
@@ -25,6 +26,7 @@ mod outage;
 mod processes;
 mod requesters;
 mod requests;
+pub mod series;
 mod spread;
 pub mod storm;
 mod summary;
@@ -42,6 +44,7 @@ use crate::analyze::findings::{Findings, GroupFinding, StepFinding, Verdict};
 use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
 use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
 use crate::analyze::window::{StepWindow, step_windows};
+use crate::record::error_sums::ErrorLedger;
 use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
 use crate::record::files::{RecoveryRow, millis};
 use crate::record::step::{StepLedger, StepRecord};
@@ -65,6 +68,8 @@ pub struct Analysis {
     generator: generator::Generator,
     processes: processes::Processes,
     layers: layers::Layers,
+    series: series::Series,
+    errors: ErrorLedger,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
     facts_lost: u64,
     relay_refused: u64,
@@ -82,15 +87,18 @@ impl Analysis {
 
     /// Takes in a fact.
     pub fn fold(&mut self, stamped: &Stamped) {
+        let histograms = histograms::Histograms::of(&stamped.fact);
+        self.series.fold(stamped, &histograms);
+        self.generator.fold(stamped, &histograms);
+        self.loads.fold(stamped, histograms);
         self.steps.fold(stamped);
         self.stretches.fold(stamped);
-        self.loads.fold(stamped);
+        self.errors.fold(stamped);
         self.requests.fold(stamped);
         self.requesters.fold(stamped);
         self.storm.fold(stamped);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
-        self.generator.fold(stamped);
         self.processes.fold(stamped);
         self.layers.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
@@ -170,6 +178,21 @@ impl Analysis {
         findings.summary = summary::sentences(&findings);
         (findings.verdict, findings.reasons) = self.verdict(&findings, &outages);
         findings
+    }
+
+    /// What pictures of the run are drawn from.
+    #[must_use]
+    pub fn series(&self) -> series::findings::SeriesFinding {
+        let (windows, basis) = (step_windows(&self.steps), self.basis());
+        let hits = self.hits(&windows, &basis);
+        let (loads, stretches) = (&self.loads, &self.stretches);
+        self.series.finding(series::Scene { loads, stretches, hits: &hits, windows: &windows, end_us: self.end_us() })
+    }
+
+    /// What went wrong with records and batches, summed.
+    #[must_use]
+    pub fn errors(&self) -> &ErrorLedger {
+        &self.errors
     }
 
     fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>) {

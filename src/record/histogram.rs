@@ -108,6 +108,11 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.counts.value_at_quantile(quantile).min(self.max_us))
     }
 
+    /// The values that occurred, in order and to three digits, with how often each did.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value().into()))
+    }
+
     /// Adds another one's values.
     ///
     /// # Errors
