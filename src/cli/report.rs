@@ -1,9 +1,10 @@
-//! `chaos report DIR...`: a run's summary again, from its facts alone; also of a run that was interrupted or killed.
+//! `chaos report DIR...`: a run's summary and page again, from its facts alone; also of a run that was interrupted or killed.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::report::html::REPORT;
 use crate::report::replay::{Replay, ReplayError};
 
 /// Arguments of `chaos report`.
@@ -11,30 +12,45 @@ use crate::report::replay::{Replay, ReplayError};
 #[command(after_help = "\
 Examples:
   chaos report results/2026-11-29T21-48-16Z-rolling-restart
+  chaos report --no-html results/2026-11-29T21-48-16Z-rolling-restart
   chaos report --json results/* | jq '.[].verdict'")]
 pub(super) struct ReportArgs {
     /// Folders of runs, as `chaos run` made them
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// What run.json holds; of several runs, a list
+    /// What run.json holds; of several runs, a list. Writes no page
     #[arg(long)]
     json: bool,
+    /// Do not write DIR/report.html
+    #[arg(long)]
+    no_html: bool,
 }
 
-/// Prints the summaries. Gives the exit code of the worst verdict.
+/// Prints the summaries and writes the pages. Gives the exit code of the worst verdict: it says what the runs came to, so a page that cannot be
+/// written is only warned of.
 ///
 /// # Errors
 /// If a folder holds no readable facts, or the output cannot be written.
-pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, warnings: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     let runs = args.dirs.iter().map(|dir| Replay::read(dir)).collect::<Result<Vec<Replay>, ReplayError>>()?;
     if args.json {
         write_json(&runs, out)?;
     } else {
-        let pages: Vec<String> = runs.iter().map(|run| run.text(colour)).collect();
-        write!(out, "{}", pages.join("\n\n"))?;
+        let summaries: Vec<String> = runs.iter().map(|run| run.text(!args.no_html && has_page(run, warnings), colour)).collect();
+        write!(out, "{}", summaries.join("\n\n"))?;
     }
     let worst = runs.iter().map(|run| run.findings().verdict).max_by_key(|verdict| Exit::from(*verdict).code());
     Ok(worst.map_or(Exit::Success, Exit::from))
+}
+
+/// Whether the page could be written.
+fn has_page(run: &Replay, warnings: &mut dyn Write) -> bool {
+    let written = run.write_page();
+    if let Err(error) = &written {
+        // Nobody can be told that nobody can be told.
+        let _ = writeln!(warnings, "warning: there is no new {} in {}: {error}", REPORT, run.folder().display());
+    }
+    written.is_ok()
 }
 
 fn write_json(runs: &[Replay], out: &mut dyn Write) -> anyhow::Result<()> {
@@ -54,9 +70,10 @@ mod tests {
     use crate::report::replay::sample_run;
 
     fn report(dirs: &[&Path], json: bool) -> (Exit, String) {
-        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json };
-        let mut out = Vec::new();
-        let code = run(&args, &mut out, false).unwrap();
+        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json, no_html: false };
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        let code = run(&args, &mut out, &mut warnings, false).unwrap();
+        assert_eq!(String::from_utf8(warnings).unwrap(), "");
         (code, String::from_utf8(out).unwrap())
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Nothing is computed here that `analyze` could compute. Used by `run/` (live) and by `chaos report` (from the file).
 
+pub mod html;
 pub mod json;
 pub mod replay;
 pub mod results;

@@ -22,7 +22,7 @@ use crate::record::files::RUN;
 use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
 use crate::report::results::Results;
-use crate::report::text;
+use crate::report::text::{self, Place};
 use crate::ui::Screen;
 
 /// How often the screen is drawn.
@@ -52,7 +52,9 @@ impl Taken {
     /// The summary for people.
     #[must_use]
     pub fn summary(&self, colours: bool) -> String {
-        text::render(self.analysis.run(), &self.findings, Some(self.folder.path()), colours)
+        // There is a page of every run whose first fact has come.
+        let has_page = self.analysis.run().is_some();
+        text::render(self.analysis.run(), &self.findings, Some(Place { folder: self.folder.path(), has_page }), colours)
     }
 
     /// What `run.json` holds.
