@@ -90,6 +90,38 @@ mod tests {
     }
 
     #[test]
+    fn the_page_is_written_again_unless_told_otherwise() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), false);
+        let page = root.path().join(REPORT);
+        let write = |json, no_html| {
+            let _ = std::fs::remove_file(&page);
+            let (mut out, mut warnings) = (Vec::new(), Vec::new());
+            let args = ReportArgs { dirs: vec![root.path().to_path_buf()], json, no_html };
+            let code = run(&args, &mut out, &mut warnings, false).unwrap();
+            (code, String::from_utf8(out).unwrap().contains("report.html"), page.exists())
+        };
+        assert_eq!(write(false, false), (Exit::Interrupted, true, true));
+        assert_eq!(write(false, true), (Exit::Interrupted, false, false));
+        assert_eq!(write(true, false), (Exit::Interrupted, false, false));
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_written_is_warned_of_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        // A folder of that name is in the way, for whomever the tests run as.
+        std::fs::remove_file(root.path().join(REPORT)).unwrap();
+        std::fs::create_dir(root.path().join(REPORT)).unwrap();
+        let args = ReportArgs { dirs: vec![root.path().to_path_buf()], json: false, no_html: false };
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        assert_eq!(run(&args, &mut out, &mut warnings, false).unwrap(), Exit::Success);
+        let (out, warnings) = (String::from_utf8(out).unwrap(), String::from_utf8(warnings).unwrap());
+        assert!(out.starts_with("sample  PASS") && !out.contains("report.html"), "{out}");
+        assert!(warnings.starts_with("warning: there is no new report.html in ") && warnings.contains("cannot replace"), "{warnings}");
+    }
+
+    #[test]
     fn json_is_an_object_of_one_run_and_a_list_of_several() {
         let root = tempfile::tempdir().unwrap();
         sample_run(root.path(), true);

@@ -145,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn the_facts_alone_give_the_same_page() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let path = root.path().join(REPORT);
+        let written = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(Replay::read(root.path()).unwrap().write_page().unwrap(), path);
+        assert!(written == fs::read(&path).unwrap(), "another page");
+    }
+
+    #[test]
     fn a_run_whose_last_line_is_cut_is_still_told() {
         let root = tempfile::tempdir().unwrap();
         sample_run(root.path(), true);

@@ -24,7 +24,7 @@ const EVENTS_MAX: usize = 500;
 const SHOWN_MAX: usize = 200;
 
 /// Events that are shown of all lanes of a kind.
-const SHOWN_EVENTS_MAX: usize = 20_000;
+const SHOWN_EVENTS_MAX: usize = 10_000;
 
 /// Group, producer, topic, partition; group and topic by number. A topic as a whole has partition -1.
 type Key = (usize, u32, usize, i32);

@@ -20,10 +20,10 @@ const REFUSED_MAX: usize = 100_000;
 const EVENTS_MAX: usize = 2_000;
 
 /// Partitions that are shown.
-const SHOWN_MAX: usize = 64;
+const SHOWN_MAX: usize = 40;
 
 /// Events that are shown of all together.
-const SHOWN_EVENTS_MAX: usize = 40_000;
+const SHOWN_EVENTS_MAX: usize = 15_000;
 
 type Key = (TopicName, PartitionIndex);
 

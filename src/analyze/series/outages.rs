@@ -12,7 +12,7 @@ use crate::record::files::millis;
 const SIDE_MAX: usize = 100;
 
 /// Outages that are shown of all steps together.
-const CELLS_MAX: usize = 50_000;
+const CELLS_MAX: usize = 25_000;
 
 type Producer = (usize, u32);
 type Partition = (usize, i32);

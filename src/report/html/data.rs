@@ -15,7 +15,7 @@ use crate::record::layer::Layer;
 use crate::report::text::steps::what;
 
 /// Steps that are drawn.
-const STEPS_MAX: usize = 2_000;
+const STEPS_MAX: usize = 1_000;
 
 #[derive(Debug, Serialize)]
 struct Data<'a> {

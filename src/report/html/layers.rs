@@ -15,10 +15,10 @@ use crate::report::text::layers::{caches, end_of, held, rows, title};
 use crate::report::text::table::{Table, Titled};
 
 /// Steps whose layers are shown; those that were held up longest.
-const SHOWN_MAX: usize = 100;
+const SHOWN_MAX: usize = 40;
 
 /// Stages, remarks and the like of one step that are shown.
-pub(super) const OF_A_STEP_MAX: usize = 60;
+pub(super) const OF_A_STEP_MAX: usize = 40;
 
 /// The column of bars in the table on the screen: the picture has them.
 const BARS: usize = 5;

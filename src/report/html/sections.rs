@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::figure::figure;
-use super::table::{Look, table};
+use super::table::{Look, more, table};
 use super::{Content, Section, about, layers, steps, summary};
 use crate::analyze::findings::Findings;
 use crate::digits::grouped;
@@ -89,9 +89,14 @@ fn clients(content: Content<'_>) -> Markup {
     }
 }
 
+/// Kinds of errors that are shown.
+const ERRORS_MAX: usize = 300;
+
 fn errors(content: Content<'_>) -> Markup {
     let mut rows = Table::new(&["<group", "<kind", "code", "count", "first", "last", "<text of the first"]);
-    for (key, sum) in content.errors.sums() {
+    let sums = content.errors.sums();
+    let left_out = sums.len().saturating_sub(ERRORS_MAX);
+    for (key, sum) in sums.take(ERRORS_MAX) {
         rows.row([
             key.group.clone(),
             key.kind.clone(),
@@ -102,7 +107,10 @@ fn errors(content: Content<'_>) -> Markup {
             sum.text.clone(),
         ]);
     }
-    html! { (table(&Titled::new("What went wrong with records and batches", rows), Look::plain("table-errors"))) }
+    html! {
+        (table(&Titled::new("What went wrong with records and batches", rows), Look::plain("table-errors")))
+        (more(left_out, "rows"))
+    }
 }
 
 fn generator(content: Content<'_>) -> Markup {

@@ -9,7 +9,7 @@ use crate::report::text::table::{Align, Titled};
 pub(super) const ROWS_MAX: usize = 1_000;
 
 /// Characters that a cell has at most.
-const CELL_MAX: usize = 1_000;
+const CELL_MAX: usize = 500;
 
 /// How a table differs from a plain one.
 #[derive(Clone, Copy)]
