@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::GeneratorFinding;
+use crate::analyze::histograms::Histograms;
 use crate::analyze::load::{merge, quantiles};
 use crate::analyze::window::Window;
 use crate::plan::model::Window as NamedWindow;
@@ -35,16 +36,16 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// Takes in a fact.
-    pub(crate) fn fold(&mut self, stamped: &Stamped) {
+    /// Takes in a fact with its histograms.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, histograms: &Histograms) {
         match &stamped.fact {
             Fact::RunStarted(run) => self.steady_us = run.phases_us[1],
-            Fact::Generator(second) => self.second(stamped.worker, second),
+            Fact::Generator(second) => self.second(stamped.worker, second, histograms),
             _ => {}
         }
     }
 
-    fn second(&mut self, worker: u32, second: &GeneratorSecond) {
+    fn second(&mut self, worker: u32, second: &GeneratorSecond, histograms: &Histograms) {
         self.rss_bytes_max = self.rss_bytes_max.max(second.rss_bytes);
         self.threads_max = self.threads_max.max(second.threads);
         let window = Window::of(second.second, self.steady_us);
@@ -59,17 +60,16 @@ impl Generator {
             }
             Window::After => {}
         }
-        let Some(text) = &second.lateness else { return };
-        let Ok(lateness) = LatencyHistogram::decode(text, (second.lateness_max_us > 0).then_some(second.lateness_max_us)) else {
+        if histograms.is_unreadable {
             self.unreadable += 1;
-            return;
-        };
+        }
+        let Some(lateness) = &histograms.lateness else { return };
         let of_window = match window {
             Window::Baseline => merge(&mut self.baseline, Some(lateness.clone())),
             Window::After => merge(&mut self.after, Some(lateness.clone())),
             Window::Warmup => Ok(()),
         };
-        if of_window.and_then(|()| merge(&mut self.all, Some(lateness))).is_err() {
+        if of_window.and_then(|()| merge(&mut self.all, Some(lateness.clone()))).is_err() {
             self.unreadable += 1;
         }
     }

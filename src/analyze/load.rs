@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::{LatencyFinding, Quantiles, WindowFinding};
+use crate::analyze::histograms::Histograms;
 use crate::analyze::known::Known;
 use crate::analyze::parts::{Part, Parts};
 use crate::analyze::window::SECOND_US;
@@ -47,15 +48,16 @@ pub(crate) struct Loads {
 }
 
 impl Loads {
-    /// Takes in a fact; `parts` have taken it in before.
-    pub(crate) fn fold(&mut self, stamped: &Stamped, parts: &Parts) {
+    /// Takes in a fact with its histograms; `parts` have taken it in before.
+    pub(crate) fn fold(&mut self, stamped: &Stamped, histograms: Histograms, parts: &Parts) {
         match &stamped.fact {
             Fact::RunStarted(run) => {
                 self.groups.extend(run.groups.iter().map(|group| (group.name.clone(), GroupLoad::default())));
             }
             Fact::Second(second) => {
                 let group = self.groups.entry(second.group.clone()).or_default();
-                if group.add(second, parts.of(second.second)).is_err() {
+                let is_unreadable = histograms.is_unreadable;
+                if group.add(second, histograms, parts.of(second.second)).is_err() || is_unreadable {
                     self.unreadable += 1;
                 }
             }
@@ -92,7 +94,7 @@ impl Loads {
 }
 
 impl GroupLoad {
-    fn add(&mut self, second: &GroupSecond, part: Part) -> Result<(), HistogramError> {
+    fn add(&mut self, second: &GroupSecond, histograms: Histograms, part: Part) -> Result<(), HistogramError> {
         self.seconds.add(&second.counts);
         self.out_of_range += second.out_of_range;
         if second.counts.due > 0 {
@@ -100,9 +102,9 @@ impl GroupLoad {
         }
         let part = self.parts.entry(part).or_default();
         part.counts.add(&second.counts);
-        merge(&mut part.response_ok, second.histogram("response_ok")?)?;
-        merge(&mut part.response_bad, second.histogram("response_bad")?)?;
-        merge(&mut part.service_ok, second.histogram("service_ok")?)
+        merge(&mut part.response_ok, histograms.response_ok)?;
+        merge(&mut part.response_bad, histograms.response_bad)?;
+        merge(&mut part.service_ok, histograms.service_ok)
     }
 
     /// The group's records: its producers' own totals if all of `producers` told theirs, else the sum of its seconds.

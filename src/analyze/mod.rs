@@ -18,6 +18,7 @@ pub mod findings;
 mod first_ack;
 mod generator;
 mod growth;
+mod histograms;
 mod known;
 pub mod layers;
 pub mod live;
@@ -29,6 +30,7 @@ mod parts;
 mod processes;
 mod requesters;
 mod requests;
+pub mod series;
 mod spread;
 pub mod storm;
 mod summary;
@@ -47,6 +49,7 @@ use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
 use crate::analyze::parts::Part;
 use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
 use crate::analyze::window::{StepWindow, step_windows};
+use crate::record::error_sums::ErrorLedger;
 use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
 use crate::record::files::{RecoveryRow, millis};
 use crate::record::step::{StepLedger, StepRecord};
@@ -71,6 +74,8 @@ pub struct Analysis {
     generator: generator::Generator,
     processes: processes::Processes,
     layers: layers::Layers,
+    series: series::Series,
+    errors: ErrorLedger,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
     facts_lost: u64,
     relay_refused: u64,
@@ -88,16 +93,19 @@ impl Analysis {
 
     /// Takes in a fact.
     pub fn fold(&mut self, stamped: &Stamped) {
+        let histograms = histograms::Histograms::of(&stamped.fact);
+        self.series.fold(stamped, &histograms);
+        self.generator.fold(stamped, &histograms);
+        self.parts.fold(stamped);
+        self.loads.fold(stamped, histograms, &self.parts);
         self.steps.fold(stamped);
         self.stretches.fold(stamped);
-        self.parts.fold(stamped);
-        self.loads.fold(stamped, &self.parts);
+        self.errors.fold(stamped);
         self.requests.fold(stamped);
         self.requesters.fold(stamped);
         self.storm.fold(stamped, &self.parts);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
-        self.generator.fold(stamped);
         self.processes.fold(stamped);
         self.layers.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
@@ -177,6 +185,21 @@ impl Analysis {
         findings.summary = summary::sentences(&findings);
         (findings.verdict, findings.reasons, findings.checks) = self.verdict(&findings, &outages);
         findings
+    }
+
+    /// What pictures of the run are drawn from.
+    #[must_use]
+    pub fn series(&self) -> series::findings::SeriesFinding {
+        let (windows, basis) = (step_windows(&self.steps), self.basis());
+        let hits = self.hits(&windows, &basis);
+        let (loads, stretches) = (&self.loads, &self.stretches);
+        self.series.finding(series::Scene { loads, stretches, hits: &hits, windows: &windows, end_us: self.end_us() })
+    }
+
+    /// What went wrong with records and batches, summed.
+    #[must_use]
+    pub fn errors(&self) -> &ErrorLedger {
+        &self.errors
     }
 
     fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>, Vec<CheckFinding>) {

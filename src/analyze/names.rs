@@ -20,6 +20,11 @@ impl Names {
         self.names.len() - 1
     }
 
+    /// The name's number; `None`: it was not seen.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
     /// The name behind a number that [`Self::number`] gave.
     pub(crate) fn name(&self, number: usize) -> &str {
         self.names.get(number).map_or("", String::as_str)

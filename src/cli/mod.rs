@@ -171,7 +171,7 @@ fn execute(command: Command, globals: Globals) -> anyhow::Result<Exit> {
             Command::Run(arguments) => run::run(arguments, globals).await,
             Command::Compare(arguments) => compare::run(arguments, globals).await,
             Command::Plan(arguments) => plan::run(arguments, &mut output, colours),
-            Command::Report(arguments) => report::run(&arguments, &mut output, colours),
+            Command::Report(arguments) => report::run(&arguments, &mut output, &mut std::io::stderr(), colours),
             Command::Trace(arguments) => trace::run(arguments, &mut output, colours).await,
             Command::Cluster(arguments) => cluster::run(arguments, &mut output, colours).await,
             Command::Doctor(arguments) => doctor::run(&arguments, &mut output, colours).await,

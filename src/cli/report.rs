@@ -1,9 +1,10 @@
-//! `chaos report DIR...`: a run's summary again, from its facts alone; also of a run that was interrupted or killed.
+//! `chaos report DIR...`: a run's summary and page again, from its facts alone; also of a run that was interrupted or killed.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use super::{Exit, junit};
+use crate::report::html::REPORT;
 use crate::report::junit::document;
 use crate::report::replay::{Replay, ReplayError};
 
@@ -12,24 +13,29 @@ use crate::report::replay::{Replay, ReplayError};
 #[command(after_help = "\
 Examples:
   chaos report results/2026-11-29T21-48-16Z-rolling-restart
+  chaos report --no-html results/2026-11-29T21-48-16Z-rolling-restart
   chaos report --json results/* | jq '.[].verdict'")]
 pub(super) struct ReportArgs {
     /// Folders of runs, as `chaos run` made them
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// What run.json holds; of several runs, a list
+    /// What run.json holds; of several runs, a list. Writes no page
     #[arg(long)]
     json: bool,
     /// Also write the verdicts' checks as JUnit XML to this file, a suite per run
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Do not write DIR/report.html
+    #[arg(long)]
+    no_html: bool,
 }
 
-/// Prints the summaries. Gives the exit code of the worst verdict.
+/// Prints the summaries and writes the pages. Gives the exit code of the worst verdict: it says what the runs came to, so a page that cannot be
+/// written is only warned of.
 ///
 /// # Errors
 /// If a folder holds no readable facts, or the output cannot be written.
-pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, warnings: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
     let runs = args.dirs.iter().map(|dir| Replay::read(dir)).collect::<Result<Vec<Replay>, ReplayError>>()?;
     if let Some(file) = &args.junit {
         junit::write(file, &document(&runs.iter().map(Replay::suite).collect::<Vec<_>>()))?;
@@ -37,11 +43,21 @@ pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, colour: bool) -> anyho
     if args.json {
         write_json(&runs, out)?;
     } else {
-        let pages: Vec<String> = runs.iter().map(|run| run.text(colour)).collect();
-        write!(out, "{}", pages.join("\n\n"))?;
+        let summaries: Vec<String> = runs.iter().map(|run| run.text(!args.no_html && has_page(run, warnings), colour)).collect();
+        write!(out, "{}", summaries.join("\n\n"))?;
     }
     let worst = runs.iter().map(|run| run.findings().verdict).max_by_key(|verdict| Exit::from(*verdict).code());
     Ok(worst.map_or(Exit::Success, Exit::from))
+}
+
+/// Whether the page could be written.
+fn has_page(run: &Replay, warnings: &mut dyn Write) -> bool {
+    let written = run.write_page();
+    if let Err(error) = &written {
+        // Nobody can be told that nobody can be told.
+        let _ = writeln!(warnings, "warning: there is no new {} in {}: {error}", REPORT, run.folder().display());
+    }
+    written.is_ok()
 }
 
 fn write_json(runs: &[Replay], out: &mut dyn Write) -> anyhow::Result<()> {
@@ -61,9 +77,10 @@ mod tests {
     use crate::report::replay::sample_run;
 
     fn report(dirs: &[&Path], json: bool) -> (Exit, String) {
-        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json, junit: None };
-        let mut out = Vec::new();
-        let code = run(&args, &mut out, false).unwrap();
+        let args = ReportArgs { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), json, junit: None, no_html: false };
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        let code = run(&args, &mut out, &mut warnings, false).unwrap();
+        assert_eq!(String::from_utf8(warnings).unwrap(), "");
         (code, String::from_utf8(out).unwrap())
     }
 
@@ -85,15 +102,47 @@ mod tests {
         sample_run(root.path(), true);
         let dir = root.path().to_path_buf();
         let file = root.path().join("junit.xml");
-        let args = ReportArgs { dirs: vec![dir.clone(), dir.clone()], json: false, junit: Some(file.clone()) };
+        let args = ReportArgs { dirs: vec![dir.clone(), dir.clone()], json: false, junit: Some(file.clone()), no_html: true };
         let mut out = Vec::new();
-        assert_eq!(run(&args, &mut out, false).unwrap(), Exit::Success);
+        assert_eq!(run(&args, &mut out, &mut Vec::new(), false).unwrap(), Exit::Success);
         assert!(String::from_utf8(out).unwrap().contains("sample  PASS"));
         let text = std::fs::read_to_string(file).unwrap();
         assert_eq!(text.matches("<testsuite ").count(), 2, "{text}");
-        let args = ReportArgs { dirs: vec![dir], json: false, junit: Some(root.path().join("no/such/folder.xml")) };
-        let error = run(&args, &mut Vec::new(), false).unwrap_err().to_string();
+        let args = ReportArgs { dirs: vec![dir], json: false, junit: Some(root.path().join("no/such/folder.xml")), no_html: true };
+        let error = run(&args, &mut Vec::new(), &mut Vec::new(), false).unwrap_err().to_string();
         assert!(error.contains("no/such/folder.xml") && error.contains("--junit"), "{error}");
+    }
+
+    #[test]
+    fn the_page_is_written_again_unless_told_otherwise() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), false);
+        let page = root.path().join(REPORT);
+        let write = |json, no_html| {
+            let _ = std::fs::remove_file(&page);
+            let (mut out, mut warnings) = (Vec::new(), Vec::new());
+            let args = ReportArgs { dirs: vec![root.path().to_path_buf()], json, junit: None, no_html };
+            let code = run(&args, &mut out, &mut warnings, false).unwrap();
+            (code, String::from_utf8(out).unwrap().contains("report.html"), page.exists())
+        };
+        assert_eq!(write(false, false), (Exit::Interrupted, true, true));
+        assert_eq!(write(false, true), (Exit::Interrupted, false, false));
+        assert_eq!(write(true, false), (Exit::Interrupted, false, false));
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_written_is_warned_of_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        // A folder of that name is in the way, for whomever the tests run as.
+        std::fs::remove_file(root.path().join(REPORT)).unwrap();
+        std::fs::create_dir(root.path().join(REPORT)).unwrap();
+        let args = ReportArgs { dirs: vec![root.path().to_path_buf()], json: false, junit: None, no_html: false };
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        assert_eq!(run(&args, &mut out, &mut warnings, false).unwrap(), Exit::Success);
+        let (out, warnings) = (String::from_utf8(out).unwrap(), String::from_utf8(warnings).unwrap());
+        assert!(out.starts_with("sample  PASS") && !out.contains("report.html"), "{out}");
+        assert!(warnings.starts_with("warning: there is no new report.html in ") && warnings.contains("cannot replace"), "{warnings}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 pub mod broker;
 pub mod error;
+pub mod error_sums;
 pub mod fact;
 pub mod files;
 pub mod folder;

@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod exposition;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod replay;

@@ -7,12 +7,14 @@ use crate::analyze::figures::Figure;
 use crate::analyze::findings::Findings;
 use crate::record::error::RecordError;
 use crate::record::fact::Fact;
-use crate::record::files::{FACTS, LayerRows, RowBudget};
+use crate::record::files::{FACTS, LayerRows, RowBudget, replace};
 use crate::record::read::FactReader;
 use crate::record::run::RunStarted;
+use crate::report::html::REPORT;
 use crate::report::json::{LeftOut, run_file};
 use crate::report::junit::Suite;
-use crate::report::text;
+use crate::report::results::page_of;
+use crate::report::text::{self, Place};
 
 /// Why a run could not be told again.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +29,7 @@ pub enum ReplayError {
         source: RecordError,
     },
     /// The fact that tells which run it was is missing.
-    #[error("{} does not begin with the run itself, so there is no run.json to be made of it", folder.join(FACTS).display())]
+    #[error("{} does not begin with the run itself, so there is no run.json and no page to be made of it", folder.join(FACTS).display())]
     NoRun {
         /// The folder.
         folder: PathBuf,
@@ -35,6 +37,9 @@ pub enum ReplayError {
     /// The findings could not be written as JSON.
     #[error("cannot write the findings as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// The page could not be written.
+    #[error("no page: {0}")]
+    Page(#[from] RecordError),
 }
 
 /// A run as its facts tell it.
@@ -89,10 +94,27 @@ impl Replay {
         &self.findings
     }
 
-    /// The summary for people.
+    /// The folder that it was read from.
     #[must_use]
-    pub fn text(&self, colour: bool) -> String {
-        text::render(self.analysis.run(), &self.findings, Some(&self.folder), colour)
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The summary for people; names the page if `has_page`.
+    #[must_use]
+    pub fn text(&self, has_page: bool, colour: bool) -> String {
+        text::render(self.analysis.run(), &self.findings, Some(Place { folder: &self.folder, has_page }), colour)
+    }
+
+    /// Writes the run's page into its folder, and tells where.
+    ///
+    /// # Errors
+    /// If the run's first fact is missing, or the folder cannot be written to.
+    pub fn write_page(&self) -> Result<PathBuf, ReplayError> {
+        let content = page_of(&self.analysis, &self.findings)?.ok_or_else(|| ReplayError::NoRun { folder: self.folder.clone() })?;
+        let path = self.folder.join(REPORT);
+        replace(&path, content.as_bytes())?;
+        Ok(path)
     }
 
     /// The run as a suite of JUnit's.
@@ -144,6 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn the_facts_alone_give_the_same_page() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        let path = root.path().join(REPORT);
+        let written = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(Replay::read(root.path()).unwrap().write_page().unwrap(), path);
+        assert!(written == fs::read(&path).unwrap(), "another page");
+    }
+
+    #[test]
     fn a_run_whose_last_line_is_cut_is_still_told() {
         let root = tempfile::tempdir().unwrap();
         sample_run(root.path(), true);
@@ -152,7 +185,7 @@ mod tests {
         fs::write(&path, &facts[..facts.len() - 9]).unwrap();
         let replay = Replay::read(root.path()).unwrap();
         assert_eq!(replay.findings().verdict, Verdict::Interrupted);
-        let text = replay.text(false);
+        let text = replay.text(false, false);
         assert!(text.contains("stalled up to 1 of 2") && text.contains("is cut off"), "{text}");
     }
 
@@ -164,7 +197,7 @@ mod tests {
         let facts = fs::read_to_string(&path).unwrap();
         fs::write(&path, facts.split_once('\n').unwrap().1).unwrap();
         let replay = Replay::read(root.path()).unwrap();
-        assert!(replay.text(false).starts_with("(unnamed run)  "));
+        assert!(replay.text(false, false).starts_with("(unnamed run)  "));
         assert!(matches!(replay.json(), Err(ReplayError::NoRun { .. })));
     }
 

@@ -12,6 +12,7 @@ use crate::record::fact::{Fact, Stamped};
 use crate::record::files::{Files, Interval, RECOVERY, RUN, RecoveryRow, replace, write_recovery};
 use crate::record::folder::RunFolder;
 use crate::record::histogram::LatencyHistogram;
+use crate::report::html::{Content, REPORT, page};
 use crate::report::json::{LeftOut, run_file};
 
 /// Above so many stretches without service, `recovery.csv` waits for the end of the run.
@@ -79,6 +80,7 @@ impl Results {
         self.files.tick()?;
         let findings = self.analysis.finish();
         self.write_run(&findings)?;
+        self.write_page(&findings)?;
         Ok((self.folder, self.analysis, findings))
     }
 
@@ -86,6 +88,12 @@ impl Results {
     #[must_use]
     pub fn folder(&self) -> &RunFolder {
         &self.folder
+    }
+
+    fn write_page(&self, findings: &Findings) -> Result<()> {
+        let path = self.folder.file(REPORT);
+        let content = page_of(&self.analysis, findings).map_err(|source| RecordError::Json { path: path.clone(), source })?;
+        content.map_or(Ok(()), |content| replace(&path, content.as_bytes()))
     }
 
     fn write_run(&self, findings: &Findings) -> Result<()> {
@@ -96,6 +104,15 @@ impl Results {
         let content = run_file(run, findings, left_out).map_err(|source| RecordError::Json { path: path.clone(), source })?;
         replace(&path, content.as_bytes())
     }
+}
+
+/// The run as a page; `None`: its first fact has not come.
+///
+/// # Errors
+/// If the serializer refuses.
+pub(super) fn page_of(analysis: &Analysis, findings: &Findings) -> std::result::Result<Option<String>, serde_json::Error> {
+    let Some(run) = analysis.run() else { return Ok(None) };
+    page(Content { run, findings, series: &analysis.series(), errors: analysis.errors() }).map(Some)
 }
 
 /// Outages of one group at one step, and the time that they span.
@@ -182,6 +199,7 @@ mod tests {
                 "layers.csv",
                 "metadata.csv",
                 "recovery.csv",
+                "report.html",
                 "run.json",
                 "seconds.csv",
                 "steps.csv"

@@ -23,9 +23,10 @@ use crate::record::fact::Stamped;
 use crate::record::files::RUN;
 use crate::record::folder::RunFolder;
 use crate::record::sink::FactSource;
+use crate::report::exposition;
 use crate::report::junit::Suite;
 use crate::report::results::Results;
-use crate::report::{exposition, text};
+use crate::report::text::{self, Place};
 use crate::ui::Screen;
 
 /// How often the screen is drawn.
@@ -55,7 +56,9 @@ impl Taken {
     /// The summary for people.
     #[must_use]
     pub fn summary(&self, colours: bool) -> String {
-        text::render(self.analysis.run(), &self.findings, Some(self.folder.path()), colours)
+        // There is a page of every run whose first fact has come.
+        let has_page = self.analysis.run().is_some();
+        text::render(self.analysis.run(), &self.findings, Some(Place { folder: self.folder.path(), has_page }), colours)
     }
 
     /// The run as a suite of JUnit's.

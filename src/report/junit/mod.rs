@@ -9,7 +9,7 @@ mod xml;
 use std::path::Path;
 
 use self::xml::Element;
-use super::text;
+use super::text::{self, Place};
 use crate::analyze::findings::{CheckFinding, Findings, Verdict};
 use crate::record::fact::RunStarted;
 
@@ -54,7 +54,7 @@ fn suite(suite: &Suite<'_>) -> Element {
     }
     element = element.child(properties(run, findings, folder));
     element = findings.checks.iter().fold(element, |element, check| element.child(case(name, check)));
-    element.child(Element::new("system-out").text(&text::render(run, findings, Some(folder), false)))
+    element.child(Element::new("system-out").text(&text::render(run, findings, Some(Place { folder, has_page: false }), false)))
 }
 
 fn properties(run: Option<&RunStarted>, findings: &Findings, folder: &Path) -> Element {

@@ -14,7 +14,7 @@ pub(crate) fn span_ms(ms: i64) -> String {
 }
 
 /// A span given in microseconds: `830 us`, `2.35 ms`, then as [`span_ms`].
-pub(super) fn span_us(us: u64) -> String {
+pub(crate) fn span_us(us: u64) -> String {
     match us {
         0 => "0".to_owned(),
         1..1_000 => format!("{us} us"),
@@ -25,7 +25,7 @@ pub(super) fn span_us(us: u64) -> String {
 }
 
 /// A moment of the run given in milliseconds: `-1.9 s`, `12.0 s`.
-pub(super) fn moment_ms(ms: i64) -> String {
+pub(crate) fn moment_ms(ms: i64) -> String {
     let tenths = (ms + 50).div_euclid(100);
     format!("{}{}.{} s", if tenths < 0 { "-" } else { "" }, tenths.abs() / 10, tenths.abs() % 10)
 }

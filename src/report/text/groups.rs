@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::Page;
 use super::format::{span_ms, span_us};
 use super::head::{or_dash, three_ms};
-use super::table::Table;
+use super::table::{Table, Titled};
 use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, ProcessFinding, Quantiles, WindowFinding};
 use crate::digits::{bytes, grouped};
 use crate::record::fact::Totals;
 
-pub(super) fn records(page: &mut Page, findings: &Findings) {
+/// Records of each group.
+pub(crate) fn records(findings: &Findings) -> Titled {
     let mut table = Table::new(&[
         "<group",
         "<engine",
@@ -41,10 +41,11 @@ pub(super) fn records(page: &mut Page, findings: &Findings) {
             table.row(row);
         }
     }
-    page.table("Records", &table);
+    Titled::new("Records", table)
 }
 
-pub(super) fn latency(page: &mut Page, findings: &Findings) {
+/// Latencies of each group by window.
+pub(crate) fn latency(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<group", "<window", "ok", "response p50", "p99", "max", "service p50", "p99", "max", "not ok", "p99"]);
     let after = if findings.steps.is_empty() { "after it" } else { "with steps" };
     for group in &findings.groups {
@@ -57,14 +58,15 @@ pub(super) fn latency(page: &mut Page, findings: &Findings) {
             table.row(row);
         }
     }
-    page.table("Latency: response = ack - due, service = ack - send", &table);
+    Titled::new("Latency: response = ack - due, service = ack - send", table)
 }
 
 fn quantiles(quantiles: Option<Quantiles>) -> [String; 3] {
     quantiles.map_or_else(|| ["-"; 3].map(str::to_owned), |q| [q.p50_us, q.p99_us, q.max_us].map(span_us))
 }
 
-pub(super) fn requests(page: &mut Page, findings: &Findings) {
+/// Metadata requests of each group's producers.
+pub(crate) fn requests(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<group", "all", "per producer", "by age", "<reasons", "<not answered", "sent", "received"]);
     for group in &findings.groups {
         let requests = &group.metadata_requests;
@@ -81,7 +83,7 @@ pub(super) fn requests(page: &mut Page, findings: &Findings) {
             or_unknown(requests.response_bytes.map(bytes)),
         ]);
     }
-    page.table("Metadata requests over the producers' lives (per producer: min / median / max)", &table);
+    Titled::new("Metadata requests over the producers' lives (per producer: min / median / max)", table)
 }
 
 /// What a group's client cannot tell.
@@ -102,7 +104,8 @@ pub(super) fn three(spread: Option<Spread>) -> String {
     or_dash(spread.map(|s| if s.min == s.max { s.max.to_string() } else { format!("{} / {} / {}", s.min, s.median, s.max) }))
 }
 
-pub(super) fn growth(page: &mut Page, findings: &Findings) {
+/// What caches made of steps that added partitions.
+pub(crate) fn growth(findings: &Findings) -> Titled {
     let mut table = Table::new(&["step", "<topic", "<group", "<in caches after", "<learned by", "<then used after", "never"]);
     for growth in &findings.growth {
         let from = growth.from.map_or_else(|| "?".to_owned(), |from| from.to_string());
@@ -116,10 +119,11 @@ pub(super) fn growth(page: &mut Page, findings: &Findings) {
             format!("{} of {}", grouped(growth.never), grouped(growth.producers)),
         ]);
     }
-    page.table("Partition growth (min / median / max over producers)", &table);
+    Titled::new("Partition growth (min / median / max over producers)", table)
 }
 
-pub(super) fn first_ack(page: &mut Page, findings: &Findings) {
+/// Each group's way to its first acknowledgements.
+pub(crate) fn first_ack(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<group", "producers", "<connected", "<api versions", "<metadata", "<producer id", "<first ack"]);
     for group in &findings.groups {
         let stages = &group.first_ack_stages_ms;
@@ -129,30 +133,34 @@ pub(super) fn first_ack(page: &mut Page, findings: &Findings) {
         row.extend([stages.connected, stages.ready, stages.metadata, stages.producer_id, stages.acknowledged].map(stage));
         table.row(row);
     }
-    page.table("From construction to the first ack (median / max over producers)", &table);
+    Titled::new("From construction to the first ack (median / max over producers)", table)
 }
 
-pub(super) fn generator(page: &mut Page, findings: &Findings) {
+/// How late the generator was, and what it used.
+pub(crate) fn generator(findings: &Findings) -> Vec<String> {
     let generator = &findings.generator;
     let mut parts = Vec::new();
     if let Some(lateness) = generator.baseline_lateness {
         let [p50, p99, max] = [lateness.p50_us, lateness.p99_us, lateness.max_us].map(span_us);
-        parts.push(format!("  late by p50 {p50}, p99 {p99}, max {max} in the baseline"));
+        parts.push(format!("late by p50 {p50}, p99 {p99}, max {max} in the baseline"));
     }
     if let (Some(p99), Some(max)) = (generator.lateness_p99_us, generator.lateness_max_us) {
-        parts.push(format!("  late by p99 {}, max {} over the whole load", span_us(p99), span_us(max)));
+        parts.push(format!("late by p99 {}, max {} over the whole load", span_us(p99), span_us(max)));
     }
     if generator.threads_max > 0 {
         let percent =
             generator.baseline_cpu_percent.map_or_else(String::new, |percent| format!("{percent} % of one core in the baseline, "));
         let (cpu, memory) = (generator.cpu_seconds, bytes(generator.rss_bytes_max));
-        parts.push(format!("  CPU {percent}{cpu:.1} s in all; memory {memory}; {} threads", generator.threads_max));
+        parts.push(format!("CPU {percent}{cpu:.1} s in all; memory {memory}; {} threads", generator.threads_max));
     }
-    page.part("Load generator", parts);
+    parts
+}
+
+/// What foreign clients used.
+pub(crate) fn processes(findings: &Findings) -> Vec<String> {
     let process = |process: &ProcessFinding| {
         let (cpu, memory) = (process.cpu_seconds, bytes(process.rss_bytes_max));
         format!("CPU {cpu:.1} s in all; memory {memory}; {} threads", process.threads_max)
     };
-    let apart = findings.groups.iter().filter_map(|group| Some(format!("  {}: {}", group.name, process(group.process.as_ref()?))));
-    page.part("Clients in a process of their own", apart.collect::<Vec<_>>());
+    findings.groups.iter().filter_map(|group| Some(format!("{}: {}", group.name, process(group.process.as_ref()?)))).collect()
 }

@@ -1,12 +1,11 @@
 //! The top and the bottom of the page: verdict, sentences, expectations; warnings, files.
 
-use std::path::Path;
-
 use super::format::wrapped;
-use super::table::{Table, WIDTH};
-use super::{Page, format};
+use super::table::{Table, Titled, WIDTH};
+use super::{Page, Place, format};
 use crate::analyze::findings::Findings;
 use crate::record::fact::RunStarted;
+use crate::report::html::REPORT;
 
 pub(super) fn head(page: &mut Page, run: Option<&RunStarted>, findings: &Findings) {
     let style = page.style;
@@ -39,7 +38,7 @@ pub(super) fn expectations(page: &mut Page, findings: &Findings) {
         };
         table.row([met.to_owned(), expectation.text.clone(), expectation.value_in_words.clone()]);
     }
-    page.table("Expectations", &table);
+    page.table(&Titled::new("Expectations", table));
 }
 
 pub(super) fn warnings(page: &mut Page, findings: &Findings) {
@@ -55,9 +54,10 @@ pub(super) fn warnings(page: &mut Page, findings: &Findings) {
     page.part("Warnings", lines.collect::<Vec<_>>());
 }
 
-pub(super) fn files(page: &mut Page, folder: Option<&Path>) {
-    if let Some(folder) = folder {
-        page.part("Files", [format!("  {}", folder.display())]);
+pub(super) fn files(page: &mut Page, place: Option<Place<'_>>) {
+    if let Some(Place { folder, has_page }) = place {
+        let report = has_page.then(|| format!("  {} (open it in a browser)", folder.join(REPORT).display()));
+        page.part("Files", [format!("  {}", folder.display())].into_iter().chain(report));
     }
 }
 

@@ -45,16 +45,7 @@ fn step(page: &Page, findings: &Findings, layers: &LayerFinding) -> Vec<String> 
     let title = wrapped(&title(layers, of_step), WIDTH - 4);
     let indent = |at: usize| if at == 0 { "  " } else { "    " };
     let mut lines: Vec<String> = title.iter().enumerate().map(|(at, line)| format!("{}{}", indent(at), style.heading(line))).collect();
-    let held = layers.held.as_ref().map_or_else(
-        || match layers.unexplained {
-            0 => "held up by nothing".to_owned(),
-            unexplained => format!("not known: nobody looked at what {} of {} waits were for", grouped(unexplained), grouped(layers.waits)),
-        },
-        |held| {
-            let stuck = if held.is_stuck { "stuck" } else { "held up" };
-            format!("{stuck} in {}: {}", words(held.layer), held.in_words)
-        },
-    );
+    let held = held(layers);
     let is_stuck = layers.held.as_ref().is_some_and(|held| held.is_stuck);
     lines.extend(wrapped(&held, WIDTH - 4).iter().map(|line| {
         let line = format!("    {line}");
@@ -70,6 +61,20 @@ fn step(page: &Page, findings: &Findings, layers: &LayerFinding) -> Vec<String> 
     lines
 }
 
+/// What held it up, in words.
+pub(crate) fn held(layers: &LayerFinding) -> String {
+    layers.held.as_ref().map_or_else(
+        || match layers.unexplained {
+            0 => "held up by nothing".to_owned(),
+            unexplained => format!("not known: nobody looked at what {} of {} waits were for", grouped(unexplained), grouped(layers.waits)),
+        },
+        |held| {
+            let stuck = if held.is_stuck { "stuck" } else { "held up" };
+            format!("{stuck} in {}: {}", words(held.layer), held.in_words)
+        },
+    )
+}
+
 /// A remark with a dash before it, in as many lines as it needs.
 fn item(indent: &str, text: &str) -> Vec<String> {
     let parts = wrapped(text, WIDTH - 6);
@@ -77,7 +82,7 @@ fn item(indent: &str, text: &str) -> Vec<String> {
 }
 
 /// `step 2, kill 2 at 10.0 s: orders/0, leader 2 -> 3, epoch 4 -> 5 (served last of 6 partitions)`.
-fn title(layers: &LayerFinding, of_step: Option<&StepFinding>) -> String {
+pub(crate) fn title(layers: &LayerFinding, of_step: Option<&StepFinding>) -> String {
     let what = of_step.map_or_else(String::new, |step| format!(", {} {}", step.action, step.target));
     let at = moment_ms(layers.began_ms);
     let Some(waterfall) = &layers.waterfall else {
@@ -89,13 +94,13 @@ fn title(layers: &LayerFinding, of_step: Option<&StepFinding>) -> String {
 }
 
 /// What the bars span: up to the last stage that was seen, or to the end of a wait.
-fn end_of(layers: &LayerFinding, waterfall: &Waterfall) -> i64 {
+pub(crate) fn end_of(layers: &LayerFinding, waterfall: &Waterfall) -> i64 {
     let seen = waterfall.stages.iter().filter(|stage| !stage.is_down).filter_map(|stage| stage.time_ms);
     let charged = waterfall.segments.iter().map(|segment| segment.since_ms + segment.for_ms);
     seen.chain(charged).max().unwrap_or(layers.began_ms).max(layers.began_ms + 1)
 }
 
-fn rows(layers: &LayerFinding, waterfall: &Waterfall, end_ms: i64) -> Table {
+pub(crate) fn rows(layers: &LayerFinding, waterfall: &Waterfall, end_ms: i64) -> Table {
     let mut table = Table::new(&["<layer", "<who", "<what", "after", "within", "<from the fault on"]);
     let mut reached_ms = layers.began_ms;
     let mut last_layer = None;
@@ -201,7 +206,7 @@ fn bar(began_ms: i64, end_ms: i64, reached_ms: i64, row: &Row) -> String {
 }
 
 /// `steady's caches: 120 ms / 900 ms / 1.20 s / 1.30 s (min / median / p99 / max); by age 3; told by broker 1 (2), 3 (1)`.
-fn caches(stage: &StageFinding) -> String {
+pub(crate) fn caches(stage: &StageFinding) -> String {
     let group = stage.group.as_deref().unwrap_or("");
     let Some(spread) = stage.after_ms else { return format!("caches of {group}: {} never knew", grouped(stage.never)) };
     let spans = [spread.min, spread.median, spread.p99, spread.max].map(span_ms).join(" / ");
@@ -227,10 +232,19 @@ fn words(layer: Layer) -> &'static str {
 
 pub(super) fn probes(page: &mut Page, findings: &Findings) {
     let Some(probes) = &findings.probes else { return };
-    let mut lines = vec![format!("  {}", cpu(probes)), format!("  {}", requests(probes))];
-    let gave_up = probes.gave_up.iter().map(|what| format!("gave up waiting for the layers to agree {what}"));
-    lines.extend(gave_up.flat_map(|what| item("  ", &what)));
+    let mut lines: Vec<String> = probe_costs(probes).iter().map(|line| format!("  {line}")).collect();
+    lines.extend(gave_up(probes).flat_map(|what| item("  ", &what)));
     page.part("Probes", lines);
+}
+
+/// What looking at the layers has cost, in words.
+pub(crate) fn probe_costs(probes: &ProbeFinding) -> [String; 2] {
+    [cpu(probes), requests(probes)]
+}
+
+/// What they did not wait for any more.
+pub(crate) fn gave_up(probes: &ProbeFinding) -> impl Iterator<Item = String> + '_ {
+    probes.gave_up.iter().map(|what| format!("gave up waiting for the layers to agree {what}"))
 }
 
 fn cpu(probes: &ProbeFinding) -> String {

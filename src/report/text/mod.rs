@@ -1,15 +1,16 @@
 //! The summary at the end of a run: first what happened in a sentence, then the figures behind it.
 //!
 //! Plain text at most 120 characters wide; emphasis by colour only where the caller allows it. One file per part of the page.
-//! Tables, spans and emphasis look alike in other commands' output (`cli`), which uses `table`, `format` and `style` too.
+//! Tables, spans and emphasis look alike in other commands' output (`cli`), which uses `table`, `format` and `style` too; the tables themselves
+//! are those of `report::html`.
 
 pub(crate) mod format;
-mod groups;
-mod head;
-mod layers;
-mod requesters;
-mod steps;
-mod storm;
+pub(crate) mod groups;
+pub(crate) mod head;
+pub(crate) mod layers;
+pub(crate) mod requesters;
+pub(crate) mod steps;
+pub(crate) mod storm;
 pub(crate) mod style;
 pub(crate) mod table;
 
@@ -18,28 +19,38 @@ use std::path::Path;
 use crate::analyze::findings::Findings;
 use crate::record::fact::RunStarted;
 use style::Style;
-use table::Table;
+use table::Titled;
 
-/// The whole summary. `run` is missing if the run's first fact was; `folder` is where its files are.
+/// Where a run's files are.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// Whether the page is among them.
+    pub has_page: bool,
+}
+
+/// The whole summary. `run` is missing if the run's first fact was; of `None` no files are named.
 #[must_use]
-pub fn render(run: Option<&RunStarted>, findings: &Findings, folder: Option<&Path>, colour: bool) -> String {
+pub fn render(run: Option<&RunStarted>, findings: &Findings, place: Option<Place<'_>>, colour: bool) -> String {
     let mut page = Page { style: Style { colour }, lines: Vec::new() };
     head::head(&mut page, run, findings);
     head::expectations(&mut page, findings);
-    steps::steps(&mut page, findings);
-    steps::outside(&mut page, findings);
+    page.table(&steps::steps(findings, |_| true));
+    steps::outside(findings).iter().for_each(|table| page.table(table));
     layers::layers(&mut page, findings);
-    groups::records(&mut page, findings);
-    groups::latency(&mut page, findings);
-    groups::requests(&mut page, findings);
-    requesters::requesters(&mut page, findings);
-    storm::storm(&mut page, findings);
-    groups::growth(&mut page, findings);
-    groups::first_ack(&mut page, findings);
-    groups::generator(&mut page, findings);
+    page.table(&groups::records(findings));
+    page.table(&groups::latency(findings));
+    page.table(&groups::requests(findings));
+    page.table(&requesters::requesters(findings));
+    storm::storm(findings).iter().for_each(|table| page.table(table));
+    page.table(&groups::growth(findings));
+    page.table(&groups::first_ack(findings));
+    page.part("Load generator", groups::generator(findings).iter().map(|line| format!("  {line}")));
+    page.part("Clients in a process of their own", groups::processes(findings).iter().map(|line| format!("  {line}")));
     layers::probes(&mut page, findings);
     head::warnings(&mut page, findings);
-    head::files(&mut page, folder);
+    head::files(&mut page, place);
     page.lines.join("\n") + "\n"
 }
 
@@ -62,8 +73,12 @@ impl Page {
         self.lines.extend(lines);
     }
 
-    fn table(&mut self, title: &str, table: &Table) {
-        self.part(title, table.lines(self.style));
+    fn table(&mut self, titled: &Titled) {
+        let mut lines = titled.table.lines(self.style);
+        if !lines.is_empty() {
+            lines.extend(titled.notes.iter().map(|note| self.style.faint(&format!("  {note}"))));
+        }
+        self.part(titled.title, lines);
     }
 }
 

@@ -1,13 +1,13 @@
 //! What each group of requesters did: apart from producers, whose own Metadata requests are counted with them.
 
-use super::Page;
 use super::groups::listed;
 use super::head::or_dash;
-use super::table::Table;
+use super::table::{Table, Titled};
 use crate::analyze::findings::Findings;
 use crate::digits::{bytes, grouped};
 
-pub(super) fn requesters(page: &mut Page, findings: &Findings) {
+/// Each group.
+pub(crate) fn requesters(findings: &Findings) -> Titled {
     let mut table = Table::new(&[
         "<group",
         "<asks for",
@@ -36,5 +36,5 @@ pub(super) fn requesters(page: &mut Page, findings: &Findings) {
             listed(&group.errors),
         ]);
     }
-    page.table("Requesters: Metadata requests beside the producers'", &table);
+    Titled::new("Requesters: Metadata requests beside the producers'", table)
 }

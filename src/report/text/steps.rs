@@ -1,12 +1,12 @@
 //! Steps and what they did.
 
-use super::Page;
 use super::format::{moment_ms, span_ms};
-use super::table::Table;
+use super::table::{Table, Titled};
 use crate::analyze::findings::{Findings, OutageFigures, StepFinding};
 use crate::digits::grouped;
 
-pub(super) fn steps(page: &mut Page, findings: &Findings) {
+/// Each step for which `shown` holds, with a row for each group.
+pub(crate) fn steps(findings: &Findings, shown: impl Fn(&StepFinding) -> bool) -> Titled {
     let mut table = Table::new(&[
         "step",
         "at",
@@ -22,7 +22,7 @@ pub(super) fn steps(page: &mut Page, findings: &Findings) {
         "never ok",
         "<outcome",
     ]);
-    for step in findings.steps.iter().filter(|step| is_of_interest(step)) {
+    for step in findings.steps.iter().filter(|step| is_of_interest(step) && shown(step)) {
         let about = about(findings, step);
         let groups: Vec<Option<&OutageFigures>> =
             if step.outages.is_empty() { vec![None] } else { step.outages.iter().map(Some).collect() };
@@ -33,36 +33,45 @@ pub(super) fn steps(page: &mut Page, findings: &Findings) {
             table.row(row);
         }
     }
-    let mut lines = table.lines(page.style);
-    lines.extend(notes(findings).map(|note| page.style.faint(note)));
-    page.part("Steps, with outages over producers x partitions", lines);
+    let notes = notes(findings).map(str::to_owned).collect();
+    Titled { notes, ..Titled::new("Steps, with outages over producers x partitions", table) }
 }
 
 /// Waiting is only worth a line if it went wrong.
-fn is_of_interest(step: &StepFinding) -> bool {
+pub(crate) fn is_of_interest(step: &StepFinding) -> bool {
     step.action != "wait" || step.outcome.as_deref() != Some("done")
 }
 
 fn about(findings: &Findings, step: &StepFinding) -> [String; 4] {
-    let mut depth = 0;
-    let mut parent = step.parent;
-    while let Some(number) = parent {
-        depth += 1;
-        parent = findings.steps.iter().find(|step| step.step == number).and_then(|step| step.parent);
-    }
     let round = step.round.map_or_else(String::new, |round| format!("round {round}: "));
-    let nodes: Vec<String> = step.nodes.iter().map(ToString::to_string).collect();
-    let nodes = nodes.join(" ");
-    let named = step.target.split_whitespace().next() == Some(nodes.as_str());
-    let resolved = if nodes.is_empty() || named || step.has_parts { String::new() } else { format!(" = node {nodes}") };
-    let node = if named && step.nodes.len() == 1 { "node " } else { "" };
-    let what = format!("{}{round}{} {node}{}{resolved}", "  ".repeat(depth), step.action, step.target);
+    let what = format!("{}{round}{}", "  ".repeat(depth(findings, step)), what(step));
     let controller = match step.was_controller {
         Some(true) => "active",
         Some(false) => "no",
         None => "",
     };
     [step.step.to_string(), moment_ms(step.requested_ms), what, controller.to_owned()]
+}
+
+/// In how many other steps it is a part.
+pub(crate) fn depth(findings: &Findings, step: &StepFinding) -> usize {
+    let mut depth = 0;
+    let mut parent = step.parent;
+    while let Some(number) = parent {
+        depth += 1;
+        parent = findings.steps.iter().find(|step| step.step == number).and_then(|step| step.parent);
+    }
+    depth
+}
+
+/// `kill node 2`, `stop leader-of(orders/0) = node 3`.
+pub(crate) fn what(step: &StepFinding) -> String {
+    let nodes: Vec<String> = step.nodes.iter().map(ToString::to_string).collect();
+    let nodes = nodes.join(" ");
+    let named = step.target.split_whitespace().next() == Some(nodes.as_str());
+    let resolved = if nodes.is_empty() || named || step.has_parts { String::new() } else { format!(" = node {nodes}") };
+    let node = if named && step.nodes.len() == 1 { "node " } else { "" };
+    format!("{} {node}{}{resolved}", step.action, step.target)
 }
 
 /// Group, stalled pairs, outages, from request to ok, never recovered.
@@ -88,23 +97,23 @@ fn notes(findings: &Findings) -> impl Iterator<Item = &'static str> {
     let stalled = outages().any(|outage| outage.stalled > 0);
     let carried = outages().any(|outage| outage.began_before > 0);
     [
-        (stalled, "  to ok: the longest time from the step's request to the ok that ended an outage"),
-        (carried, "  *: some or all of these outages had begun before the step"),
+        (stalled, "to ok: the longest time from the step's request to the ok that ended an outage"),
+        (carried, "*: some or all of these outages had begun before the step"),
     ]
     .into_iter()
     .filter_map(|(applies, note)| applies.then_some(note))
 }
 
-pub(super) fn outside(page: &mut Page, findings: &Findings) {
-    stalls(page, "Stalls outside any step", &findings.outside_steps);
-    stalls(page, "Stalls in the warm-up", &findings.warm_up_stalls);
+/// Stalls that are no step's.
+pub(crate) fn outside(findings: &Findings) -> [Titled; 2] {
+    [stalls("Stalls outside any step", &findings.outside_steps), stalls("Stalls in the warm-up", &findings.warm_up_stalls)]
 }
 
-fn stalls(page: &mut Page, title: &str, stalls: &[OutageFigures]) {
+fn stalls(title: &'static str, stalls: &[OutageFigures]) -> Titled {
     let mut table = Table::new(&["<group", "stalled pairs", "min", "median", "p99", "max", "never ok"]);
     for outage in stalls {
         let [_, _, min, median, p99, max, _, never] = figures(Some(outage), false);
         table.row([outage.group.clone(), grouped(outage.stalled), min, median, p99, max, never]);
     }
-    page.table(title, &table);
+    Titled::new(title, table)
 }

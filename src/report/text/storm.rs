@@ -1,9 +1,8 @@
 //! Metadata requests by time of the run: how many, how large, how slow; and the nodes' CPU meanwhile.
 
-use super::Page;
 use super::format::span_us;
 use super::groups::{UNKNOWN, or_unknown, three};
-use super::table::Table;
+use super::table::{Table, Titled};
 use crate::analyze::findings::Findings;
 use crate::analyze::storm::findings::{BrokerFinding, ClientFinding, StormFinding};
 use crate::digits::{bytes, grouped};
@@ -15,18 +14,15 @@ const SHOWN_MAX: usize = 14;
 const NODES_MAX: usize = 8;
 
 /// The tables; of a run without steps and requesters there is nothing to set against each other.
-pub(super) fn storm(page: &mut Page, findings: &Findings) {
-    if findings.steps.is_empty() && findings.requesters.is_empty() {
-        return;
-    }
-    requests(page, findings);
-    if !findings.requesters.is_empty() {
-        round_trips(page, findings);
-        cpu(page, findings);
+pub(crate) fn storm(findings: &Findings) -> Vec<Titled> {
+    match (findings.steps.is_empty(), findings.requesters.is_empty()) {
+        (true, true) => Vec::new(),
+        (false, true) => vec![requests(findings)],
+        (_, false) => vec![requests(findings), round_trips(findings), cpu(findings)],
     }
 }
 
-fn requests(page: &mut Page, findings: &Findings) {
+fn requests(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<time", "<group", "seconds", "requests", "in 1 s", "of each", "of one in 1 s", "bytes in", "in 1 s"]);
     rows(&mut table, findings, |part, client| {
         // Nothing is worth a line only where others are compared with it.
@@ -49,23 +45,20 @@ fn requests(page: &mut Page, findings: &Findings) {
             or_unknown(client.response_bytes_per_second_max.map(bytes)),
         ])
     });
-    let mut lines = table.lines(page.style);
-    if !lines.is_empty() {
-        lines.push(page.style.faint("  in 1 s: the most in any second; of each: min / median / max over producers"));
-    }
+    let mut notes = vec!["in 1 s: the most in any second; of each: min / median / max over producers".to_owned()];
     if findings.storm.len() > SHOWN_MAX {
-        lines.push(page.style.faint(&format!("  {} later parts are in run.json", findings.storm.len() - SHOWN_MAX)));
+        notes.push(format!("{} later parts are in run.json", findings.storm.len() - SHOWN_MAX));
     }
-    page.part("Metadata requests by time, in whole seconds", lines);
+    Titled { notes, ..Titled::new("Metadata requests by time, in whole seconds", table) }
 }
 
-fn round_trips(page: &mut Page, findings: &Findings) {
+fn round_trips(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<time", "<group", "answered", "p50", "p99", "max"]);
     rows(&mut table, findings, |_, client| {
         let times = client.round_trip?;
         Some(vec![grouped(times.count), span_us(times.p50_us), span_us(times.p99_us), span_us(times.max_us)])
     });
-    page.table("Round trips of Metadata requests, from send to answer", &table);
+    Titled::new("Round trips of Metadata requests, from send to answer", table)
 }
 
 /// A row per part and group for which `cells` has any; the part is named in its first.
@@ -79,7 +72,7 @@ fn rows(table: &mut Table, findings: &Findings, cells: impl Fn(&StormFinding, &C
     }
 }
 
-fn cpu(page: &mut Page, findings: &Findings) {
+fn cpu(findings: &Findings) -> Titled {
     let mut table = Table::new(&["<time", "all nodes", "<each node (in its worst second)"]);
     for part in findings.storm.iter().take(SHOWN_MAX).filter(|part| !part.brokers.is_empty()) {
         let all: f64 = part.brokers.iter().map(|node| node.cpu_percent).sum();
@@ -90,7 +83,7 @@ fn cpu(page: &mut Page, findings: &Findings) {
         }
         table.row([name(findings, part), format!("{all:.0}"), nodes.join("  ")]);
     }
-    page.table("CPU of the nodes by time, in percent of one core, while they were up", &table);
+    Titled::new("CPU of the nodes by time, in percent of one core, while they were up", table)
 }
 
 /// `baseline`, `1 kill node 2`.

@@ -14,9 +14,26 @@ const LEAST: usize = 12;
 
 /// Where a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
+    /// Words.
     Left,
+    /// Figures.
     Right,
+}
+
+/// A table with its title, and remarks below it.
+#[derive(Debug)]
+pub(crate) struct Titled {
+    pub(crate) title: &'static str,
+    pub(crate) table: Table,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Titled {
+    /// Without remarks.
+    pub(crate) fn new(title: &'static str, table: Table) -> Self {
+        Self { title, table, notes: Vec::new() }
+    }
 }
 
 /// A table that grows row by row.
@@ -52,6 +69,16 @@ impl Table {
         let mut row: Vec<String> = cells.into_iter().collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
+    }
+
+    /// Titles in order.
+    pub(crate) fn columns(&self) -> &[(Cow<'static, str>, Align)] {
+        &self.columns
+    }
+
+    /// Rows in order, each with a cell per column.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
     }
 
     /// The table's lines, header first; nothing without rows.

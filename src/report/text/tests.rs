@@ -14,7 +14,12 @@ use crate::record::sample::{Pair, Sample};
 fn page(stream: &Sample) -> String {
     let mut analysis = Analysis::new();
     stream.facts.iter().for_each(|fact| analysis.fold(fact));
-    render(analysis.run(), &analysis.finish(), Some(Path::new("results/2026-11-29T10-00-00Z-sample")), false)
+    render(
+        analysis.run(),
+        &analysis.finish(),
+        Some(Place { folder: Path::new("results/2026-11-29T10-00-00Z-sample"), has_page: true }),
+        false,
+    )
 }
 
 fn first_ack(producer: u32, ack_us: u64) -> Fact {

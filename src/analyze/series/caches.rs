@@ -1,0 +1,154 @@
+//! What producers' caches showed over time: partition counts of topics, leaders of partitions.
+//!
+//! A run may have a million producer-partition pairs. All of them tell their first leaders at the start; so room is kept for those that
+//! change later.
+
+use std::collections::BTreeMap;
+
+use super::findings::{Caches, CountLane, LeaderLane};
+use crate::analyze::names::Names;
+use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
+use crate::record::fact::{Fact, Stamped};
+use crate::record::files::millis;
+
+/// Lanes that are kept of each kind.
+const KEPT_MAX: usize = 20_000;
+
+/// Leaders' lanes that may begin with what a cache showed first; the others need a change.
+const KEPT_FROM_FIRST_MAX: usize = KEPT_MAX / 2;
+
+/// Events that are kept of each.
+const EVENTS_MAX: usize = 500;
+
+/// Lanes that are shown of each kind.
+const SHOWN_MAX: usize = 200;
+
+/// Events that are shown of all lanes of a kind.
+const SHOWN_EVENTS_MAX: usize = 10_000;
+
+/// Group, producer, topic, partition; group and topic by number. A topic as a whole has partition -1.
+type Key = (usize, u32, usize, i32);
+
+const WHOLE_TOPIC: i32 = -1;
+
+#[derive(Clone, Debug)]
+struct LaneSeries<E> {
+    events: Vec<E>,
+    left_out: u64,
+}
+
+/// Lanes of one kind.
+#[derive(Clone, Debug)]
+struct LaneSet<E> {
+    lanes: BTreeMap<Key, LaneSeries<E>>,
+    /// Events of lanes that there was no room for.
+    refused: u64,
+}
+
+/// All caches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CacheSeries {
+    groups: Names,
+    topics: Names,
+    reasons: Names,
+    counts: LaneSet<(i64, u32, Option<usize>)>,
+    leaders: LaneSet<(i64, Option<i32>)>,
+}
+
+/// How long a pair's longest outage was, in microseconds; 0: it had none.
+pub(super) type Outage<'a> = &'a dyn Fn(&str, u32, &str, i32) -> i64;
+
+impl CacheSeries {
+    /// Takes in a fact.
+    pub(super) fn fold(&mut self, stamped: &Stamped) {
+        let time_ms = millis(stamped.time_us);
+        match &stamped.fact {
+            Fact::PartitionCount { group, producer, topic, to, reason, .. } => {
+                let key = self.key(group, *producer, topic, PartitionIndex(WHOLE_TOPIC));
+                let reason = reason.as_ref().map(|reason| self.reasons.number(reason));
+                self.counts.event(key, (time_ms, *to, reason), KEPT_MAX);
+            }
+            Fact::LeaderSeen { group, producer, topic, partition, from, to, .. } => {
+                let key = self.key(group, *producer, topic, *partition);
+                let room = if from.is_some() { KEPT_MAX } else { KEPT_FROM_FIRST_MAX };
+                self.leaders.event(key, (time_ms, to.map(|node| node.0)), room);
+            }
+            _ => {}
+        }
+    }
+
+    fn key(&mut self, group: &str, producer: ProducerIndex, topic: &TopicName, partition: PartitionIndex) -> Key {
+        (self.groups.number(group), producer.0, self.topics.number(topic.as_str()), partition.0)
+    }
+
+    /// Pairs with the longest outages first, then those that changed most; then in order.
+    pub(super) fn finding(&self, outage: Outage<'_>) -> Caches {
+        let of_pair =
+            |(group, producer, topic, partition): &Key| outage(self.groups.name(*group), *producer, self.topics.name(*topic), *partition);
+        let (counts, more_counts) = self.counts.shown(|_| 0);
+        let (leaders, more_leaders) = self.leaders.shown(of_pair);
+        Caches {
+            counts: counts.into_iter().map(|(key, lane)| self.count_lane(*key, lane)).collect(),
+            leaders: leaders.into_iter().map(|(key, lane)| self.leader_lane(*key, lane)).collect(),
+            left_out: more_counts + more_leaders,
+        }
+    }
+
+    fn count_lane(&self, (group, producer, topic, _): Key, lane: &LaneSeries<(i64, u32, Option<usize>)>) -> CountLane {
+        let reason = |number: usize| self.reasons.name(number).to_owned();
+        CountLane {
+            group: self.groups.name(group).to_owned(),
+            producer,
+            topic: self.topics.name(topic).to_owned(),
+            events: lane.events.iter().map(|(time_ms, count, number)| (*time_ms, *count, number.map(reason))).collect(),
+        }
+    }
+
+    fn leader_lane(&self, (group, producer, topic, partition): Key, lane: &LaneSeries<(i64, Option<i32>)>) -> LeaderLane {
+        LeaderLane {
+            group: self.groups.name(group).to_owned(),
+            producer,
+            topic: self.topics.name(topic).to_owned(),
+            partition,
+            events: lane.events.clone(),
+        }
+    }
+}
+
+impl<E> Default for LaneSet<E> {
+    fn default() -> Self {
+        Self { lanes: BTreeMap::new(), refused: 0 }
+    }
+}
+
+impl<E> LaneSet<E> {
+    /// Adds an event to its lane, or to a new one if there are fewer than `room`.
+    fn event(&mut self, key: Key, event: E, room: usize) {
+        if self.lanes.len() >= room && !self.lanes.contains_key(&key) {
+            self.refused += 1;
+            return;
+        }
+        let lane = self.lanes.entry(key).or_insert_with(|| LaneSeries { events: Vec::new(), left_out: 0 });
+        if lane.events.len() < EVENTS_MAX {
+            lane.events.push(event);
+        } else {
+            lane.left_out += 1;
+        }
+    }
+
+    /// The lanes to show, in order, and how much is left out: lanes, and events that have none or are too many for theirs.
+    fn shown(&self, weight: impl Fn(&Key) -> i64) -> (Vec<(&Key, &LaneSeries<E>)>, u64) {
+        let mut order: Vec<_> = self.lanes.iter().map(|(key, lane)| (weight(key), key, lane)).collect();
+        order.sort_by_key(|(weight, _, lane)| std::cmp::Reverse((*weight, lane.events.len())));
+        let mut events = 0;
+        let fits = |(_, _, lane): &(i64, &Key, &LaneSeries<E>)| {
+            events += lane.events.len();
+            events <= SHOWN_EVENTS_MAX
+        };
+        let mut shown: Vec<_> = order.into_iter().take(SHOWN_MAX).take_while(fits).map(|(_, key, lane)| (key, lane)).collect();
+        shown.sort_by_key(|(key, _)| **key);
+        let cut: u64 = shown.iter().map(|(_, lane)| lane.left_out).sum();
+        let left_out = (self.lanes.len() - shown.len()) as u64 + self.refused + cut;
+        (shown, left_out)
+    }
+}

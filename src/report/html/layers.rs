@@ -1,0 +1,83 @@
+//! Which layer held each step up: in words, as a table of stages, and as a picture.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::Content;
+use super::figure::figure;
+use super::table::{Look, more, shortened, table};
+use crate::analyze::findings::Findings;
+use crate::analyze::layers::findings::LayerFinding;
+use crate::record::layer::Layer;
+use crate::report::text::layers::{caches, end_of, held, rows, title};
+use crate::report::text::table::{Table, Titled};
+
+/// Steps whose layers are shown; those that were held up longest.
+const SHOWN_MAX: usize = 40;
+
+/// Stages, remarks and the like of one step that are shown.
+pub(super) const OF_A_STEP_MAX: usize = 40;
+
+/// The column of bars in the table on the screen: the picture has them.
+const BARS: usize = 5;
+
+/// The section.
+pub(super) fn section(content: Content<'_>) -> Markup {
+    let findings = content.findings;
+    let shown = shown(findings);
+    html! {
+        @if shown.iter().any(|layers| layers.waterfall.is_some()) {
+            (figure("layers", "From the fault to the first ack, layer by layer", "layers.csv"))
+        }
+        @for layers in &shown { (step(findings, layers)) }
+        (more(findings.layers.len() - shown.len(), "steps, those held up for the shortest time,"))
+    }
+}
+
+/// The findings that are shown, in the order of steps.
+pub(super) fn shown(findings: &Findings) -> Vec<&LayerFinding> {
+    let mut order: Vec<&LayerFinding> = findings.layers.iter().collect();
+    order.sort_by_key(|layers| Reverse(layers.held.as_ref().map_or((false, -1), |held| (held.is_stuck, held.for_ms))));
+    let steps: BTreeSet<u32> = order.into_iter().take(SHOWN_MAX).map(|layers| layers.step).collect();
+    findings.layers.iter().filter(|layers| steps.contains(&layers.step)).collect()
+}
+
+fn step(findings: &Findings, layers: &LayerFinding) -> Markup {
+    let of_step = findings.steps.iter().find(|step| step.step == layers.step);
+    let stages = layers.waterfall.iter().flat_map(|waterfall| &waterfall.stages);
+    let of_clients = stages.filter(|stage| stage.layer == Layer::ClientCache).map(caches);
+    let remarks: Vec<String> = of_clients.chain(layers.remarks.iter().cloned()).collect();
+    html! {
+        article class="step-layers" id={ "layers-" (layers.step) } {
+            h3 { a href={ "#step-" (layers.step) } { (shortened(&title(layers, of_step))) } }
+            p class={ "held " (held_class(layers)) } { (shortened(&held(layers))) }
+            @if let Some(waterfall) = &layers.waterfall {
+                details class="stages" {
+                    summary { "Stages" }
+                    (table(&Titled::new("When each layer knew, since the fault", without_bars(&rows(layers, waterfall, end_of(layers, waterfall)))), Look::NAMELESS))
+                }
+            }
+            @if !remarks.is_empty() {
+                ul class="remarks" { @for remark in remarks.iter().take(OF_A_STEP_MAX) { li { (shortened(remark)) } } }
+                (more(remarks.len().saturating_sub(OF_A_STEP_MAX), "remarks"))
+            }
+        }
+    }
+}
+
+fn held_class(layers: &LayerFinding) -> &'static str {
+    match &layers.held {
+        Some(held) if held.is_stuck => "held-stuck",
+        Some(_) => "held-up",
+        None if layers.unexplained > 0 => "held-unknown",
+        None => "held-nothing",
+    }
+}
+
+fn without_bars(bars: &Table) -> Table {
+    let mut table = Table::new(&["<layer", "<who", "<what", "after", "within"]);
+    bars.rows().iter().take(OF_A_STEP_MAX).for_each(|row| table.row(row[..BARS].iter().cloned()));
+    table
+}

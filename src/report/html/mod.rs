@@ -1,0 +1,66 @@
+//! `report.html`: the run as one page that needs nothing else: figures in words and tables, and pictures that its own script draws.
+//!
+//! ```text
+//! RunStarted, Findings, SeriesFinding, ErrorLedger -> sections (static HTML) \
+//!                                                  -> data (JSON)             > frame -> the page
+//!                             assets (CSS, JavaScript, embedded) -----------> /
+//! ```
+//!
+//! The same facts give the same bytes: no clock, no order by chance. Everything that a plan or a cluster may have named is escaped, and a
+//! Content-Security-Policy allows no script but those that are embedded here. The page is bounded, whatever the run was. Not here: how
+//! pictures are drawn (`assets/`), and figures that `analyze` could compute. Called by `results` and `replay`.
+
+mod about;
+mod assets;
+mod data;
+mod figure;
+mod frame;
+mod layers;
+mod sections;
+mod steps;
+mod summary;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use maud::Markup;
+
+use crate::analyze::findings::Findings;
+use crate::analyze::series::findings::SeriesFinding;
+use crate::record::error_sums::ErrorLedger;
+use crate::record::fact::RunStarted;
+
+/// Name of the page in a run's folder.
+pub const REPORT: &str = "report.html";
+
+/// What the page is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The run.
+    pub run: &'a RunStarted,
+    /// What was found.
+    pub findings: &'a Findings,
+    /// Figures over time.
+    pub series: &'a SeriesFinding,
+    /// What went wrong with records.
+    pub errors: &'a ErrorLedger,
+}
+
+/// A part of the page with a heading of its own.
+#[derive(Debug)]
+struct Section {
+    id: &'static str,
+    title: &'static str,
+    body: Markup,
+}
+
+/// The whole page.
+///
+/// # Errors
+/// If the serializer refuses.
+pub fn page(content: Content<'_>) -> Result<String, serde_json::Error> {
+    let sections: Vec<Section> = sections::all(content).into_iter().filter(|section| !section.body.0.is_empty()).collect();
+    let data = data::json(content)?;
+    Ok(frame::document(content, &sections, &data).into_string())
+}

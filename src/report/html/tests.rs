@@ -1,0 +1,278 @@
+//! The page as a whole: what it holds, what it never does, and how large it may get.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::analyze::Analysis;
+use crate::analyze::layers::findings::{SegmentFinding, StageFinding};
+use crate::analyze::series::findings::{GroupLines, Lane, LeaderLane, NodeLine, OutageColumn, OutageRow, OutageStep};
+use crate::analyze::series::number::Number;
+use crate::record::fact::{Fact, RunStarted};
+use crate::record::layer::Layer;
+use crate::record::sample::scenes::killed;
+use crate::record::sample::{Pair, Sample};
+
+fn analysis(stream: &Sample) -> Analysis {
+    let mut analysis = Analysis::new();
+    stream.facts.iter().for_each(|fact| analysis.fold(fact));
+    analysis
+}
+
+fn page_of(stream: &Sample) -> String {
+    let analysis = analysis(stream);
+    let (findings, series) = (analysis.finish(), analysis.series());
+    page(Content { run: analysis.run().unwrap(), findings: &findings, series: &series, errors: analysis.errors() }).unwrap()
+}
+
+/// The page without its own styles and scripts.
+fn markup(page: &str) -> String {
+    assets::SCRIPTS.iter().chain(&assets::STYLES).fold(page.to_owned(), |page, asset| page.replace(asset, ""))
+}
+
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"chaos-data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+fn renamed(mut stream: Sample, change: impl Fn(&mut RunStarted)) -> Sample {
+    for stamped in &mut stream.facts {
+        if let Fact::RunStarted(run) = &mut stamped.fact {
+            change(run);
+        }
+    }
+    stream
+}
+
+fn lost(group: &str, text: &str) -> Fact {
+    Fact::RecordErrors {
+        group: group.to_owned(),
+        outcome: "failed".to_owned(),
+        kind: "TimeoutException".to_owned(),
+        code: Some(7),
+        text: text.to_owned(),
+        count: 1_234,
+        first_us: 11_000_000,
+        last_us: 12_000_000,
+    }
+}
+
+#[test]
+fn the_page_reads_without_its_script() {
+    let stream = killed().expect("records.failed", "==", 0.0).at(12_000, lost("steady", "no answer")).generator(-2, 40, 900).end(40_000);
+    let page = page_of(&stream);
+    let markup = markup(&page);
+    for part in [
+        "<h1>sample</h1><p class=\"verdict verdict-pass\">PASS</p>",
+        "<p class=\"sentence\">The kill of node 2 stalled up to 2 of 6 producer-partition pairs for 9.0 to 9.3 s; no record was lost.</p>",
+        "<a href=\"#step-1\">step 1, kill node 2</a>",
+        "<tr id=\"step-1\"><th scope=\"row\" class=\"number\">1</th>",
+        "<th scope=\"row\" class=\"text\">records.failed == 0</th><td class=\"text met\">met</td>",
+        "<p class=\"held held-up\">held up in detected: orders/0: 9.0 of 9.3 s until the controller fenced broker 2",
+        "<td class=\"text\">TimeoutException</td><td class=\"number\">7</td><td class=\"number\">1,234</td><td class=\"number\">11.0 s</td>",
+        "<figure class=\"chart\" id=\"fig-replicas\" data-chart=\"replicas\">",
+        "<pre class=\"plan\"><code>name = &quot;sample&quot;",
+        "<dt>seed</dt><dd>7</dd>",
+    ] {
+        assert!(markup.contains(part), "{part} is not in {markup}");
+    }
+    assert_eq!(page, page_of(&stream), "the same facts give another page");
+}
+
+#[test]
+fn every_link_within_the_page_has_a_place_and_every_id_is_its_own() {
+    let page = markup(&page_of(&killed().end(40_000)));
+    let values = |before: &str| page.split(before).skip(1).map(|rest| rest.split('"').next().unwrap()).collect::<Vec<_>>();
+    let mut ids = values(" id=\"");
+    for link in values("href=\"#") {
+        assert!(ids.contains(&link), "{link} leads nowhere");
+    }
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an id is there twice");
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    const HOSTILE: &str = "</script></style></title><img src=x onerror=alert(1)>\"'><svg onload=alert(2)><!--\u{2028}";
+    let stream = Sample::new(&[(HOSTILE, 1)])
+        .load(HOSTILE, -2, 30)
+        .step(1, HOSTILE, HOSTILE, 10_000)
+        .requesters(HOSTILE, 0, 2, |second| _ = second.errors.insert(HOSTILE.to_owned(), 1))
+        .at(11_000, lost(HOSTILE, HOSTILE))
+        .at(0, Fact::GroupStarted { group: HOSTILE.to_owned(), warnings: vec![HOSTILE.to_owned()] })
+        .at(30_000, Fact::RunEnded { interrupted: Some(HOSTILE.to_owned()) });
+    let stream = renamed(stream, |run| {
+        for text in [&mut run.plan, &mut run.plan_text, &mut run.plan_path, &mut run.steady_at, &mut run.run_id, &mut run.plan_sha256] {
+            HOSTILE.clone_into(text);
+        }
+        run.versions = [("kafka", HOSTILE), (HOSTILE, HOSTILE)].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        run.machine = [(HOSTILE.to_owned(), HOSTILE.to_owned())].into();
+        run.warnings = vec![HOSTILE.to_owned()];
+    });
+    let page = page_of(&stream);
+    let markup = markup(&page);
+    for tag in ["<img", "<svg", "<!--"] {
+        assert!(!markup.contains(tag), "{tag} in the page");
+    }
+    assert_eq!(["<script", "</script", "<style", "</style", "</title"].map(|tag| markup.matches(tag).count()), [3, 3, 2, 2, 1]);
+    assert!(markup.contains("&lt;img src=x onerror=alert(1)&gt;"));
+    let data = data(&page);
+    assert_eq!((data["run"]["plan"].as_str(), data["timeline"]["groups"][0]["name"].as_str()), (Some(HOSTILE), Some(HOSTILE)));
+}
+
+#[test]
+fn a_policy_allows_only_what_the_page_carries() {
+    let page = page_of(&Sample::new(&[]).end(1_000));
+    let (_, policy) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"").unwrap();
+    let policy = policy.split_once('"').unwrap().0;
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+    let first = page.find("Content-Security-Policy").unwrap();
+    assert!(first < page.find("<style").unwrap() && first < page.find("<script").unwrap(), "the policy comes too late");
+}
+
+#[test]
+fn the_data_have_the_keys_that_the_script_reads() {
+    let stream = killed().step(2, "start", "2", 14_000).generator(-2, 40, 900).end(40_000);
+    let data = data(&page_of(&stream));
+    let keys = |pointer: &str| {
+        let value = data.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
+        let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        keys.join(" ")
+    };
+    let table = [
+        (
+            "",
+            "brokers caches first_ack from_ms layers layers_left_out outages partitions percentiles phases run steps steps_left_out timeline to_ms",
+        ),
+        ("/run", "plan steady_at verdict"),
+        ("/phases/0", "from_ms name to_ms"),
+        ("/steps/0", "acknowledged_ms has_parts label observed_ms outcome parent requested_ms round step"),
+        ("/timeline", "bucket_ms generator groups left_out requesters time_ms"),
+        (
+            "/timeline/groups/0",
+            "due failed in_flight indeterminate name ok requests response_max_us response_p50_us response_p99_us service_max_us service_p50_us \
+             service_p99_us stalled_pairs",
+        ),
+        ("/timeline/generator", "cpu_percent lateness_max_us lateness_p50_us lateness_p99_us rss_bytes"),
+        ("/brokers", "bucket_ms left_out nodes time_ms"),
+        ("/percentiles/0", "count group kind max_us points window"),
+        ("/partitions", "left_out topics"),
+        ("/partitions/topics/0", "events events_left_out high_watermark known_until_ms partition topic"),
+        ("/caches", "counts leaders left_out"),
+        ("/caches/counts/0", "events group producer topic"),
+        ("/caches/leaders/0", "events group partition producer topic"),
+        ("/layers/0", "began_ms change held label last_ack_ms partition segments stages step"),
+        ("/layers/0/stages/0", "group is_down layer never node not_before_ms time_ms what"),
+        ("/layers/0/segments/0", "for_ms group layer node since_ms"),
+        ("/outages", "columns left_out rows steps"),
+        ("/outages/steps/0", "cells label step"),
+    ];
+    for (pointer, expected) in table {
+        assert_eq!(keys(pointer), expected, "{pointer}");
+    }
+    assert_eq!(data["steps"][0]["label"], "kill node 2");
+    assert_eq!(data["outages"]["steps"][0]["cells"][0], json!([0, 0, 9_280, true]));
+    assert_eq!(data["timeline"]["generator"]["cpu_percent"][0], Value::Null, "what was not measured");
+}
+
+#[test]
+fn a_run_that_was_cut_off_or_never_began_has_a_page_too() {
+    let cut = page_of(&Sample::new(&[("steady", 1)]).load("steady", -2, 5).step(1, "kill", "1", 4_000));
+    assert!(cut.contains("<p class=\"verdict verdict-interrupted\">INTERRUPTED</p>") && cut.contains("<dd>the run was cut off</dd>"));
+    let stopped = Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) };
+    let nothing = page_of(&Sample { facts: Sample::new(&[("steady", 1)]).at(-2_000, stopped).facts });
+    assert!(nothing.contains("INTERRUPTED") && !nothing.contains("<figure"), "there is nothing to draw");
+}
+
+/// Everything at once is more than any run has.
+#[test]
+fn the_page_of_a_run_at_all_bounds_is_below_five_megabytes() {
+    let analysis = analysis(&killed().gap(Pair("steady", 0, 1), 12_000, None).end(40_000));
+    let (mut findings, mut series) = (analysis.finish(), analysis.series());
+    let step = findings.steps[0].clone();
+    findings.steps = (1..=1_000).map(|number| crate::analyze::findings::StepFinding { step: number, ..step.clone() }).collect();
+    for step in &mut findings.steps {
+        step.outages = vec![step.outages[0].clone(); 12];
+    }
+    let layers = findings.layers[0].clone();
+    let waterfall = layers.waterfall.clone().unwrap();
+    let stage = StageFinding { what: "registered, broker epoch 1234".to_owned(), ..waterfall.stages[0].clone() };
+    let segment =
+        SegmentFinding { layer: Layer::BrokerCache, node: Some(1), group: Some("steady".to_owned()), since_ms: 7_200_000, for_ms: 123_456 };
+    for number in 1..=1_000 {
+        let mut layers = layers.clone();
+        layers.step = number;
+        let waterfall = layers.waterfall.as_mut().unwrap();
+        (waterfall.stages, waterfall.segments) = (vec![stage.clone(); 100], vec![segment.clone(); 100]);
+        layers.remarks = vec!["Brokers disagreed on orders/2 for 21.9 s (the longest of 6 partitions)".repeat(3); 100];
+        findings.layers.push(layers);
+    }
+    findings.summary = vec!["A sentence of ordinary length about what happened to producers at a step.".repeat(2); 1_000];
+    findings.warnings.clone_from(&findings.summary);
+    at_bounds(&mut series);
+    let mut errors = ErrorLedger::default();
+    for code in 0..2_000 {
+        let Fact::RecordErrors { group, outcome, kind, text, count, first_us, last_us, .. } = lost("steady", &"x".repeat(9_000)) else {
+            continue;
+        };
+        let fact = Fact::RecordErrors { group, outcome, kind, code: Some(code), text, count, first_us, last_us };
+        errors.fold(&crate::record::fact::Stamped { time_us: 0, worker: 0, fact });
+    }
+    let run = RunStarted { plan_text: "[[step]]\n".repeat(100_000), ..analysis.run().unwrap().clone() };
+    let page = page(Content { run: &run, findings: &findings, series: &series, errors: &errors }).unwrap();
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(page.contains("more rows are not on this page"), "what is left out is told");
+}
+
+/// As much as the folds let through, with figures of many digits.
+fn at_bounds(series: &mut SeriesFinding) {
+    let rates = vec![Some(Number(12_345.67)); 600];
+    let times = vec![Some(1_234_567_u64); 600];
+    let reasons = ["age", "disconnect", "produce_error", "metadata_error"].map(|reason| (reason.to_owned(), rates.clone()));
+    let group = GroupLines {
+        name: "steady".to_owned(),
+        due: rates.clone(),
+        ok: rates.clone(),
+        failed: vec![Some(Number(0.0)); 600],
+        indeterminate: vec![Some(Number(0.0)); 600],
+        in_flight: times.clone(),
+        stalled_pairs: times.clone(),
+        requests: Some(reasons.into()),
+        response_p50_us: times.clone(),
+        response_p99_us: times.clone(),
+        response_max_us: times.clone(),
+        service_p50_us: times.clone(),
+        service_p99_us: times.clone(),
+        service_max_us: times.clone(),
+    };
+    let node = NodeLine {
+        node: 1,
+        state: vec![Some("running".to_owned()); 600],
+        cpu_percent: vec![Some(Number(98.76)); 600],
+        memory_bytes: vec![Some(1_234_567_890); 600],
+        under_replicated: vec![Some(2_000); 600],
+        leaders: vec![Some(2_000); 600],
+    };
+    let lane = Lane {
+        topic: "orders".to_owned(),
+        partition: 1_234,
+        events: vec![(7_200_000, Some(3), Some(1_000), vec![1, 2, 3]); 15_000 / 40],
+        high_watermark: vec![(7_200_000, Some(1_234_567)); 600],
+        ..Lane::default()
+    };
+    let leaders = LeaderLane {
+        group: "steady".to_owned(),
+        producer: 499,
+        topic: "orders".to_owned(),
+        partition: 1_999,
+        events: vec![(7_200_000, Some(3)); 50],
+    };
+    series.timeline.time_ms = vec![7_200_000; 600];
+    (series.timeline.groups, series.brokers.nodes) = (vec![group; 12], vec![node; 12]);
+    (series.partitions.topics, series.caches.leaders) = (vec![lane; 40], vec![leaders; 200]);
+    series.outages.rows = (0..100).map(|producer| OutageRow { group: "steady".to_owned(), producer }).collect();
+    series.outages.columns = (0..100).map(|partition| OutageColumn { topic: "orders".to_owned(), partition }).collect();
+    series.outages.steps = (1..=25).map(|step| OutageStep { step, cells: vec![(99, 99, 12_345, true); 1_000] }).collect();
+}
