@@ -7,6 +7,8 @@ KAFKA_TEST_VERSIONS ?= 3.9.2 4.0.2 4.3.0
 CONFORMANCE_FLAGS ?=
 PLAN ?= plans/rolling-restart.toml
 CARGO_TEST_FLAGS ?=
+# The browser that the tests of report.html drive: 1 finds one, 0 leaves them out, else the program.
+CHAOS_TEST_BROWSER ?= 1
 # Where "make bench" writes, and what its paired runs and its many producers get beside their defaults, e.g. --rounds 1.
 BENCH_OUT ?= results/bench
 BENCH_PAIRED_FLAGS ?=
@@ -42,7 +44,9 @@ demo: setup build ## set up, build, and run a plan on a real cluster
 test: c-toolchain ## all tests, those on real brokers included
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
 	scripts/setup java $(KAFKA_TEST_VERSIONS)
-	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
+	$(if $(filter-out 0,$(CHAOS_TEST_BROWSER)),CHAOS_TEST_BROWSER='$(CHAOS_TEST_BROWSER)' scripts/setup browser)
+	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' CHAOS_TEST_BROWSER='$(CHAOS_TEST_BROWSER)' \
+	  cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
 
 .PHONY: blind
 blind: c-toolchain ## rounds that stick one layer unseen: 20 with and 10 without, on real brokers (22 minutes)

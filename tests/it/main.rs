@@ -1,7 +1,8 @@
 //! The integration tests, in one binary (linking is most of their cost): what the modules may import, what the documents promise, what the
 //! program says, and real runs.
 //!
-//! Tests that start containers need `CHAOS_TEST_BROKERS=1` (which `make test` sets); without it they print that they were skipped.
+//! Tests that start containers need `CHAOS_TEST_BROKERS=1`, those that open pages `CHAOS_TEST_BROWSER=1` (`make test` sets both); without
+//! it they print that they were skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
@@ -17,6 +18,7 @@ mod java;
 mod layers;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;
+mod page;
 mod plan_check;
 mod plan_command;
 mod plan_docs;

@@ -1,1 +1,220 @@
-"use strict";
+// Figures of lanes: who led and who was in sync by the controller's log, in which state each node was, what the caches of producers
+// showed. js/lanes.js draws them.
+
+/** The nodes of the run, each with its colour and hatching for good. */
+const nodeRanks = new Map();
+
+function nodeBlock(node) {
+  if (!isKnown(node)) return { key: "none", text: "none", words: "no leader", color: null };
+  if (!nodeRanks.has(node)) nodeRanks.set(node, nodeRanks.size);
+  const rank = nodeRanks.get(node);
+  return { key: node, text: String(node), words: `leader ${node}`, color: seriesColor(rank), hatch: Math.floor(rank / SERIES_COLORS) };
+}
+
+function rankNodes(data) {
+  nodeRanks.clear();
+  const seen = new Set([
+    ...(data.brokers?.nodes ?? []).map((node) => node.node),
+    ...(data.partitions?.topics ?? []).flatMap((topic) => topic.events.flatMap((event) => [event[1], ...event[3]])),
+  ]);
+  [...seen]
+    .filter(isKnown)
+    .sort((a, b) => a - b)
+    .forEach((node) => nodeBlock(node));
+}
+
+function replicas(plot, data) {
+  const { topics, left_out: leftOut } = data.partitions ?? { topics: [] };
+  if (topics.length === 0) return "Nobody saw the controller’s log in this run, so who led and who was in sync is not known.";
+  // Those that changed are why one looks.
+  const sorted = [...topics].sort((a, b) => (b.events.length > 1) - (a.events.length > 1));
+  const rows = sorted.map((topic) => replicaRow(topic));
+  lanes(plot, {
+    label: "Leader, replicas in sync and high watermark of partitions",
+    unit: "leader (number), replicas in sync (strip under it), high watermark (line)",
+    rows,
+    rowPx: 42,
+  });
+  plot.append(nodeKey());
+  noteLeftOut(plot, leftOut, "partitions");
+  noteLeftOut(
+    plot,
+    topics.reduce((sum, topic) => sum + (topic.events_left_out ?? 0), 0),
+    "changes of these partitions",
+  );
+  plot.append(
+    tableOnDemand(
+      "Leaders and replicas in sync as a table",
+      "What the controller’s log said, by partition and time",
+      ["partition", "time", "leader", "leader epoch", "in sync"],
+      () =>
+        sorted.flatMap((topic) =>
+          topic.events.map(([time, leader, epoch, isr]) => [
+            `${topic.topic}/${topic.partition}`,
+            moment(time),
+            isKnown(leader) ? String(leader) : "none",
+            isKnown(epoch) ? String(epoch) : "none",
+            isr.join(" ") || "none",
+          ]),
+        ),
+    ),
+  );
+  return null;
+}
+
+function replicaRow(topic) {
+  const end = Time.full.to;
+  const most = topic.events.reduce((high, event) => Math.max(high, event[3].length), 0);
+  const leaders = blocksOf(topic.events, end, (event) => nodeBlock(event[1]));
+  const full = blocksOf(topic.events, end, (event) => ({
+    key: `${event[1]} ${event[2]} ${event[3]}`,
+    leader: event[1],
+    epoch: event[2],
+    isr: event[3],
+  }));
+  const inSync = blocksOf(topic.events, end, (event) => ({ key: event[3].length, count: event[3].length }));
+  const marks = topic.high_watermark ?? [];
+  return {
+    name: [`${topic.topic}/${topic.partition}`],
+    bands: [
+      { top: 4, height: 15, blocks: leaders },
+      { top: 21, height: 5, steps: inSync, most },
+      { top: 29, height: 10, curve: marks },
+    ],
+    words: (at) => {
+      const block = blockAt(full, at);
+      if (block === null) return "not known at that time";
+      const mark = marks.findLast((one) => one[0] <= at);
+      const who = isKnown(block.leader) ? `leader ${block.leader}, epoch ${block.epoch}` : "no leader";
+      return `${who}, in sync ${block.isr.join(" ") || "none"}, high watermark ${mark && isKnown(mark[1]) ? number(mark[1]) : UNKNOWN}`;
+    },
+  };
+}
+
+/** Which colour is which node. */
+function nodeKey() {
+  const entries = [...nodeRanks].map(([node, rank]) =>
+    element(
+      "li",
+      {},
+      svg(
+        "svg",
+        { width: 18, height: 14, "aria-hidden": "true", class: `ink-${seriesColor(rank)}` },
+        svg("rect", { width: 18, height: 14, rx: 2, class: "area" }),
+        svg("text", { x: 9, y: 10.5, "text-anchor": "middle", class: "on-area" }, String(node)),
+      ),
+      `node ${node}`,
+    ),
+  );
+  return element("ul", { class: "key" }, ...entries);
+}
+
+const STATES = {
+  running: ["ok", 0],
+  paused: ["series-1", 1],
+  disconnected: ["series-5", 3],
+  exited: ["bad", 0],
+  absent: ["ink-soft", 2],
+  "not-started": ["grid-strong", 2],
+};
+
+function nodeStates(plot, line) {
+  const rows = line.nodes
+    .filter((node) => hasAny(node.state))
+    .map((node) => {
+      const events = line.time_ms.map((time, at) => [time, node.state[at]]);
+      const blocks = blocksOf(events, line.time_ms[line.time_ms.length - 1] + line.bucket_ms, ([, state]) => ({
+        key: state ?? "",
+        text: state ?? UNKNOWN,
+        color: isKnown(state) ? (STATES[state] ?? ["ink-soft"])[0] : null,
+        hatch: (STATES[state] ?? [0, 0])[1],
+      })).filter((block) => block.key !== "");
+      return { name: [`node ${node.node}`], bands: [{ top: 3, height: 16, blocks }], words: (at) => blockAt(blocks, at)?.text ?? UNKNOWN };
+    });
+  if (rows.length > 0)
+    lanes(plot, { label: "State of each node", unit: "state of each node, as the container engine says", rows, rowPx: 22 });
+}
+
+function caches(plot, data) {
+  const { counts, leaders, left_out: leftOut } = data.caches ?? { counts: [], leaders: [] };
+  if (counts.length + leaders.length === 0) return "No producer told what its cache shows: only the native engine does.";
+  const end = Time.full.to;
+  const [grown, told] = [counts, leaders].map((list) => list.filter((cache) => cache.events.length > 1));
+  if (counts.length > grown.length)
+    plot.append(element("p", { class: "note" }, unchangedCounts(counts.filter((cache) => cache.events.length < 2))));
+  if (grown.length > 0) {
+    const known = [...new Set(grown.flatMap((cache) => cache.events.map((event) => event[1])))].sort((a, b) => a - b);
+    const rows = grown.map((cache) => {
+      const blocks = blocksOf(cache.events, end, ([, count, reason]) => ({
+        key: `${count} ${reason}`,
+        text: `${count}${reason ? ` ${reason.replaceAll("_", " ")}` : ""}`,
+        words: `${number(count)} partitions${reason ? `, since a request by reason ${reason.replaceAll("_", " ")}` : ""}`,
+        color: seriesColor(known.indexOf(count)),
+      }));
+      return {
+        name: [`${cache.group} ${cache.producer}`, cache.topic],
+        bands: [{ top: 5, height: 18, blocks }],
+        words: (at) => blockAt(blocks, at)?.words ?? "nothing yet",
+      };
+    });
+    lanes(plot, {
+      label: "Partitions in the caches of producers",
+      unit: "partitions that each producer’s cache shows, and the reason of the request that brought them",
+      rows,
+      rowPx: 28,
+    });
+  }
+  if (leaders.length > told.length)
+    plot.append(
+      element(
+        "p",
+        { class: "note" },
+        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders stayed as they were.`,
+      ),
+    );
+  if (told.length > 0) {
+    const rows = told.map((cache) => {
+      const blocks = blocksOf(cache.events, end, (event) => nodeBlock(event[1]));
+      return {
+        name: [`${cache.group} ${cache.producer}`, `${cache.topic}/${cache.partition}`],
+        bands: [{ top: 5, height: 18, blocks }],
+        words: (at) => blockAt(blocks, at)?.words ?? "not known yet",
+      };
+    });
+    lanes(plot, {
+      label: "Leaders in the caches of producers",
+      unit: "leader that each producer’s cache shows",
+      rows,
+      rowPx: 28,
+      isPlain: grown.length > 0,
+    });
+    plot.append(nodeKey());
+  }
+  noteLeftOut(plot, leftOut, "caches");
+  plot.append(
+    tableOnDemand("Caches as a table", "What each producer’s cache showed, by time", ["cache", "time", "shows"], () => [
+      ...counts.flatMap((cache) =>
+        cache.events.map(([time, count, reason]) => [
+          `${cache.group} ${cache.producer}, ${cache.topic}`,
+          moment(time),
+          `${number(count)} partitions${reason ? ` (${reason})` : ""}`,
+        ]),
+      ),
+      ...leaders.flatMap((cache) =>
+        cache.events.map(([time, leader]) => [
+          `${cache.group} ${cache.producer}, ${cache.topic}/${cache.partition}`,
+          moment(time),
+          nodeBlock(leader).words,
+        ]),
+      ),
+    ]),
+  );
+  return null;
+}
+
+/** One sentence for the caches that have nothing to show over time. */
+function unchangedCounts(counts) {
+  const shown = [...new Set(counts.map((cache) => cache.events[0]?.[1]).filter(isKnown))].sort((a, b) => a - b);
+  const what = shown.length === 0 ? "no partition count" : `${shown.map(number).join(" or ")} partitions from the first answer to the end`;
+  return `${number(counts.length)} ${counts.length === 1 ? "cache" : "caches"} of a producer and a topic showed ${what}.`;
+}

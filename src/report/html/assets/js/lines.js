@@ -1,1 +1,256 @@
-"use strict";
+// Figures of lines over time: records, in flight, Metadata requests, latency, brokers, the load generator. Each function fills one
+// plot box from the page's data, or returns why there is nothing to draw.
+
+const LINE_PX = 200;
+const SMALL_PX = 120;
+
+/** Values of each bucket, at its beginning (`share` 0), middle or end. */
+const timesOf = (line, share) => line.time_ms.map((time) => time + share * line.bucket_ms);
+
+const hasAny = (values) => Array.isArray(values) && values.some(isKnown);
+
+/** Steps hold until the bucket's end, so the last one needs an end of its own. */
+function stepped(line) {
+  const { time_ms: times, bucket_ms: bucket } = line;
+  return { times: [...times, times[times.length - 1] + bucket], extend: (values) => [...values, values[values.length - 1]] };
+}
+
+/** Sums over groups; unknown as soon as one of them is. */
+function sums(lists) {
+  return lists[0].map((_, at) => lists.reduce((sum, values) => (isKnown(sum) && isKnown(values[at]) ? sum + values[at] : null), 0));
+}
+
+const hasLoad = (data) => data.timeline.groups.length > 0 && data.timeline.time_ms.length > 0;
+
+function records(plot, data) {
+  const { groups } = data.timeline;
+  if (!hasLoad(data)) return "No group sent anything in this run, so there are no records to show.";
+  const { times, extend } = stepped(data.timeline);
+  perGroup(plot, groups, true, (box, chosen) => {
+    const of = (name) => extend(sums(chosen.map((group) => group[name])));
+    const rare = (name, rest) => {
+      const values = of(name);
+      return { values, drawn: withoutRests(values), isStepped: true, ...rest };
+    };
+    new TimeChart(box, {
+      label: "Records per second",
+      unit: "records per second",
+      height: LINE_PX + 40,
+      times,
+      y: { format: number },
+      series: [
+        { name: "due", values: of("due"), color: "ink-soft", dash: [2, 3], isStepped: true },
+        { name: "ok", values: of("ok"), color: "ok", isFilled: true, isStepped: true },
+        rare("indeterminate", { name: "indeterminate", color: "doubt", dash: [6, 3], width: 2.25 }),
+        rare("failed", { name: "failed", color: "bad", width: 2.5, hasPoints: true }),
+      ],
+    });
+  });
+  noteLeftOut(plot, data.timeline.left_out, "groups");
+  noteLeftOut(plot, data.steps_left_out, "steps");
+  return null;
+}
+
+function inFlight(plot, data) {
+  const { groups } = data.timeline;
+  if (!hasLoad(data)) return "No group sent anything in this run, so nothing was in flight.";
+  const times = timesOf(data.timeline, 1);
+  perGroup(plot, groups, true, (box, chosen) => {
+    const of = (name) => sums(chosen.map((group) => group[name]));
+    new TimeChart(box, {
+      label: "Records in flight",
+      unit: "records in flight, at each second’s end",
+      height: LINE_PX,
+      times,
+      y: { format: number },
+      series: [{ name: "in flight", values: of("in_flight"), color: seriesColor(0), isFilled: true }],
+    });
+    const stalled = of("stalled_pairs");
+    if (!hasAny(stalled)) return;
+    new TimeChart(box, {
+      label: "Stalled pairs",
+      unit: "producer-partition pairs that stall",
+      height: SMALL_PX,
+      isPlain: true,
+      times,
+      y: { format: number },
+      series: [{ name: "stalled pairs", values: stalled, color: "bad", dash: DASHES[1], isFilled: true }],
+    });
+  });
+  return null;
+}
+
+/** Reasons in the order in which they stack: what a healthy client does is at the bottom. */
+const REASONS = [
+  "age",
+  "start",
+  "new_topic",
+  "disconnect",
+  "produce_error",
+  "metadata_error",
+  "no_leader",
+  "rebootstrap",
+  "producer_id",
+  "connected",
+  "leader_query",
+  "unknown",
+];
+
+function metadataRequests(plot, data) {
+  const { groups, requesters } = data.timeline;
+  if (data.timeline.time_ms.length === 0 || groups.length + requesters.length === 0)
+    return "No client sent Metadata requests that were counted.";
+  const counting = groups.filter((group) => group.requests !== null && group.requests !== undefined);
+  const silent = groups.filter((group) => !counting.includes(group));
+  if (silent.length > 0)
+    plot.append(empty(`The clients of ${silent.map((group) => group.name).join(", ")} do not count their Metadata requests.`));
+  const { times, extend } = stepped(data.timeline);
+  if (counting.length > 0) perGroup(plot, counting, true, (box, chosen) => stackedReasons(box, chosen, times, extend));
+  if (requesters.length > 0) {
+    new TimeChart(plot, {
+      label: "Requests of requesters per second",
+      unit: "requests of requesters per second",
+      height: SMALL_PX + 20,
+      isPlain: counting.length > 0,
+      times,
+      y: { format: number },
+      series: requesters.flatMap((requester, at) => [
+        { name: requester.name, values: extend(requester.sent), color: seriesColor(at), dash: DASHES[at % DASHES.length], isStepped: true },
+        {
+          name: `${requester.name}, failed`,
+          values: extend(requester.failed),
+          drawn: extend(withoutRests(requester.failed)),
+          color: "bad",
+          isStepped: true,
+          hasPoints: true,
+          isShown: requester.failed.some((count) => count > 0),
+        },
+      ]),
+    });
+  }
+  return null;
+}
+
+/** Areas on top of each other, the highest sum drawn first so that each covers the rest of what is above it. */
+function stackedReasons(box, groups, times, extend) {
+  const named = [...new Set(groups.flatMap((group) => Object.keys(group.requests)))];
+  const rank = (name) => (REASONS.includes(name) ? REASONS.indexOf(name) : REASONS.length);
+  named.sort((a, b) => rank(a) - rank(b));
+  const zeros = times.slice(1).map(() => 0);
+  const stack = [];
+  let below = extend(zeros);
+  for (const name of named) {
+    const values = extend(sums(groups.map((group) => group.requests[name] ?? zeros)));
+    below = below.map((sum, at) => (isKnown(sum) && isKnown(values[at]) ? sum + values[at] : null));
+    const index = rank(name);
+    stack.unshift({
+      name: name.replaceAll("_", " "),
+      values,
+      drawn: withoutRests(below),
+      color: seriesColor(index),
+      hatch: index % 6,
+      isFilled: true,
+      isStepped: true,
+      width: 1,
+    });
+  }
+  if (stack.length === 0) {
+    box.append(empty("No Metadata request was sent."));
+    return;
+  }
+  new TimeChart(box, {
+    label: "Metadata requests per second by reason",
+    unit: "Metadata requests of producers per second, by reason",
+    height: LINE_PX,
+    times,
+    y: { format: number },
+    series: stack,
+    isStacked: true,
+  });
+}
+
+function latency(plot, data) {
+  const times = timesOf(data.timeline, 0.5);
+  const groups = data.timeline.groups.filter((group) => hasAny(group.response_max_us) || hasAny(group.service_max_us));
+  if (groups.length === 0) return "No record was acknowledged, so there is no latency to show.";
+  perGroup(plot, groups, false, (box, [group]) => {
+    const line = (name, field, colorName, rest) => ({ name, values: group[field], color: colorName, ...rest });
+    new TimeChart(box, {
+      label: `Latency of ${group.name} over time`,
+      unit: "latency of acknowledged records, by the second of the ack",
+      height: LINE_PX + 40,
+      times,
+      y: { format: microseconds, tick: roundMicroseconds, isLog: true },
+      series: [
+        line("response max", "response_max_us", seriesColor(1), { dash: DASHES[2] }),
+        line("response p99", "response_p99_us", seriesColor(0), { dash: DASHES[1] }),
+        line("response p50", "response_p50_us", seriesColor(0), { width: 2.25 }),
+        line("service max", "service_max_us", seriesColor(3), { dash: DASHES[2], isShown: false }),
+        line("service p99", "service_p99_us", seriesColor(2), { dash: DASHES[1], isShown: false }),
+        line("service p50", "service_p50_us", seriesColor(2), { width: 2.25, isShown: false }),
+      ],
+    });
+  });
+  return null;
+}
+
+function brokers(plot, data) {
+  const { nodes } = data.brokers ?? { nodes: [] };
+  if (nodes.length === 0) return "Nobody looked at the brokers from outside in this run.";
+  const lines = (field) =>
+    nodes.map((node, at) => ({ name: `node ${node.node}`, values: node[field], color: seriesColor(at), dash: DASHES[at % DASHES.length] }));
+  const chart = (field, share, unit, format, height) => {
+    if (!nodes.some((node) => hasAny(node[field]))) return;
+    new TimeChart(plot, {
+      label: `${unit} by node`,
+      unit,
+      height,
+      isPlain: true,
+      times: timesOf(data.brokers, share),
+      y: { format },
+      series: lines(field),
+    });
+  };
+  nodeStates(plot, data.brokers);
+  chart("cpu_percent", 0.5, "CPU, in percent of one core", number, LINE_PX - 20);
+  chart("memory_bytes", 1, "resident memory", bytes, SMALL_PX + 20);
+  chart("under_replicated", 1, "partitions with too few replicas in sync, by their leader’s word", number, SMALL_PX);
+  noteLeftOut(plot, data.brokers.left_out, "nodes");
+  return null;
+}
+
+function generator(plot, data) {
+  const { generator: own } = data.timeline;
+  if (!own || ![own.lateness_max_us, own.cpu_percent, own.rss_bytes].some(hasAny)) return "The load generator told nothing of itself.";
+  const times = timesOf(data.timeline, 0.5);
+  const chart = (label, height, y, series, isPlain) => {
+    const known = series.filter((one) => hasAny(one.values));
+    if (known.length > 0) new TimeChart(plot, { label, unit: label, height, isPlain, times, y, series: known });
+  };
+  chart(
+    "records handed over late by",
+    LINE_PX,
+    { format: microseconds, tick: roundMicroseconds, isLog: true },
+    [
+      { name: "max", values: own.lateness_max_us, color: seriesColor(1), dash: DASHES[2] },
+      { name: "p99", values: own.lateness_p99_us, color: seriesColor(0), dash: DASHES[1] },
+      { name: "p50", values: own.lateness_p50_us, color: seriesColor(0), width: 2.25 },
+    ],
+    false,
+  );
+  chart(
+    "CPU, in percent of one core",
+    SMALL_PX,
+    { format: number },
+    [{ name: "CPU", values: own.cpu_percent, color: seriesColor(0), isFilled: true }],
+    true,
+  );
+  chart(
+    "resident memory of chaos",
+    SMALL_PX,
+    { format: bytes },
+    [{ name: "memory", values: own.rss_bytes, color: seriesColor(2), dash: DASHES[1] }],
+    true,
+  );
+  return null;
+}
