@@ -33,7 +33,7 @@ impl Pace {
         Self { one_cluster, beyond: Duration::ZERO, runs: 0 }
     }
 
-    /// Takes in a run: what its plan's load was to take, and what the whole run took. Of a shared cluster the start is not counted.
+    /// Takes in a run: what its plan's load was to take, and what the whole run took, without the start of a shared cluster.
     pub fn took(&mut self, load: Duration, whole: Duration) {
         self.beyond += whole.saturating_sub(load);
         self.runs += 1;

@@ -9,6 +9,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::CompareError;
 use super::line::run_line;
@@ -81,12 +82,8 @@ impl Series<'_> {
             }
             let left = pace.expects(loads[index..].iter().copied(), shared.is_none());
             self.screen.note(Tone::Plain, &format!("{}: begins, about {} left", self.head(run), pace::words(left)));
-            let (began, is_first) = (self.clock.now(), shared.is_none());
-            let Some(ended) = self.make(run, shared).await? else { break };
-            // The first run on a shared cluster has waited for its start.
-            if !(is_first && self.manifest.one_cluster) {
-                pace.took(loads[index], self.clock.now().since(began));
-            }
+            let Some((ended, took)) = self.make(run, shared).await? else { break };
+            pace.took(loads[index], took);
             let (tone, line) = run_line(&ended.taken.findings);
             self.screen.note(tone, &format!("{}: {line}", self.head(run)));
             if let Some(error) = ended.left_behind {
@@ -116,10 +113,12 @@ impl Series<'_> {
         Ok(missing)
     }
 
-    /// Makes a run, and makes it once more if the environment did not allow it. `None`: it was stopped before it began.
-    async fn make(&self, run: &RunEntry, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Ended>, CompareError> {
+    /// Makes a run, and makes it once more if the environment did not allow it; with the time that it took, the start of a shared cluster
+    /// and an attempt in vain left out. `None`: it was stopped before it began.
+    async fn make(&self, run: &RunEntry, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<(Ended, Duration)>, CompareError> {
         let folder = self.folder.join(RUNS).join(&run.folder);
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let source = match self.attempt(run, &folder, shared).await {
                 Ok(ended) => return Ok(ended),
                 Err(source) => source,
@@ -134,11 +133,16 @@ impl Series<'_> {
                 set_aside(self.folder, &run.folder)?;
             }
             self.give_up(shared).await;
+            attempt += 1;
         }
-        Ok(None)
     }
 
-    async fn attempt(&self, run: &RunEntry, folder: &Path, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Ended>, RunError> {
+    async fn attempt(
+        &self,
+        run: &RunEntry,
+        folder: &Path,
+        shared: &mut Option<Arc<DockerCluster>>,
+    ) -> Result<Option<(Ended, Duration)>, RunError> {
         let checked = &self.cells[run.cell].checked;
         let lent = if self.manifest.one_cluster {
             let Some(cluster) = self.cluster(shared).await? else { return Ok(None) };
@@ -156,7 +160,9 @@ impl Series<'_> {
             request_log: false,
             metrics: None,
         };
-        run::run(&request, &self.screen.of_a_part(), self.clock, self.stop).await.map(Some)
+        let began = self.clock.now();
+        let ended = run::run(&request, &self.screen.of_a_part(), self.clock, self.stop).await?;
+        Ok(Some((ended, self.clock.now().since(began))))
     }
 
     /// The cluster that all runs share, started if need be. `None`: stopped meanwhile.
