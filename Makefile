@@ -26,6 +26,9 @@ LOCKED := $(if $(CI),--locked)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 CHAOS := $(TARGET)/release/chaos
 BENCH := $(TARGET)/release/examples/bench
+# Runs of "make results" per setting, and where they are kept: the same command goes on there after an interruption.
+RESULTS_REPEAT ?= 6
+RESULTS_WORK ?= $(TARGET)/results
 
 BASH_SCRIPTS := .ci/run scripts/setup images/kafka/build clients/java/build
 SH_SCRIPTS := clients/java/run $(addprefix images/kafka/root/, etc/kafka/docker/run \
@@ -81,6 +84,22 @@ conformance: c-toolchain ## our producer against Java's and librdkafka, on real 
 	scripts/setup java $(KAFKA_TEST_VERSIONS)
 	cargo build --release $(LOCKED) --all-features --bin chaos --example conformance
 	$(dir $(CHAOS))examples/conformance --chaos $(CHAOS) $(CONFORMANCE_FLAGS)
+
+# Values of metadata.max.age.ms, and lengths that go with them: the ramp is as long as the age, warm-up and recovery a little longer.
+AGES := 2s,5s,10s,30s,60s
+AROUND_AGES := 5s,8s,13s,33s,63s
+AGE := producers.*.config."metadata.max.age.ms"
+VARY_AGE := --vary '$(AGE)=$(AGES)' --along 'producers.*.ramp=$(AGES)' --along 'phases.warmup=$(AROUND_AGES)'
+
+.PHONY: results
+results: setup ## what metadata.max.age.ms decides, and a roll under two ages; rewrites results/max-age and results/rolling-restart (2 hours)
+	cargo build --release $(LOCKED) --bin chaos --example results
+	$(CHAOS) compare plans/max-age-growth.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/growth \
+	  $(VARY_AGE) --along 'phases.recovery=$(AROUND_AGES)'
+	$(CHAOS) compare plans/max-age-pause.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/pause $(VARY_AGE)
+	$(CHAOS) compare plans/rolling-restart.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/roll --vary '$(AGE)=5s,600s'
+	$(TARGET)/release/examples/results max-age --growth $(RESULTS_WORK)/growth --pause $(RESULTS_WORK)/pause
+	$(TARGET)/release/examples/results rolling-restart --compared $(RESULTS_WORK)/roll
 
 # As cargo-fuzz does it, with the stable compiler; --target keeps build scripts as they are.
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-, level=4 inline-8bit-counters pc-table trace-compares) \

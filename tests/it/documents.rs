@@ -40,19 +40,20 @@ fn rule_of(command: &str) -> Rule<'_> {
 async fn commands_in_documents_work() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let makefile = fs::read_to_string(root.join("Makefile")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root.join("plans"), folder.path().join("plans")).unwrap();
     let brokers = crate::support::brokers().await;
     let mut seen = 0;
     for document in documents(root) {
         let text = fs::read_to_string(&document).unwrap();
+        // A folder for each: two documents may make files of one name.
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(root.join("plans"), folder.path().join("plans")).unwrap();
         for command in commands(&text) {
             let place = format!("{}: {command}", document.display());
             seen += 1;
-            match rule_of(command) {
-                Rule::Cheap => succeed(command, folder.path(), &place),
-                Rule::Answers => answer(command, folder.path(), &place),
-                Rule::Brokers if brokers.is_some() => succeed(command, folder.path(), &place),
+            match rule_of(&command) {
+                Rule::Cheap => succeed(&command, folder.path(), &place),
+                Rule::Answers => answer(&command, folder.path(), &place),
+                Rule::Brokers if brokers.is_some() => succeed(&command, folder.path(), &place),
                 Rule::Brokers => eprintln!("skipped: {place}"),
                 Rule::MakeTarget(target) => {
                     let start = format!("\n{target}:");
@@ -68,7 +69,7 @@ async fn commands_in_documents_work() {
 
 #[test]
 fn console_blocks_are_found() {
-    let text = "$ no\n```console\n$ chaos plan list\noutput\n$ make demo\n```\n$ no\n```sh\n$ no\n```\n";
+    let text = "$ no\n```console\n$ chaos plan list\noutput\n$ make \\\n  demo\n```\n$ no\n```sh\n$ no\n```\n";
     assert_eq!(commands(text), ["chaos plan list", "make demo"]);
     assert_eq!(rule_of("make demo"), Rule::MakeTarget("demo"));
     assert_eq!(rule_of("chaos run --help"), Rule::Cheap);
@@ -88,16 +89,19 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The `$ ` lines of a text's `console` blocks.
-fn commands(text: &str) -> Vec<&str> {
-    let mut inside = false;
-    let mut found = Vec::new();
+/// The `$ ` lines of a text's `console` blocks; one that ends with a backslash goes on in the next.
+fn commands(text: &str) -> Vec<String> {
+    let (mut inside, mut goes_on) = (false, false);
+    let mut found: Vec<String> = Vec::new();
     for line in text.lines() {
         if line.starts_with("```") {
             inside = line == "```console";
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
-            found.push(command);
+            found.push(command.trim_end_matches('\\').to_owned());
+        } else if let Some(command) = found.last_mut().filter(|_| goes_on) {
+            command.push_str(line.trim_start().trim_end_matches('\\'));
         }
+        goes_on = inside && line.ends_with('\\');
     }
     found
 }
