@@ -50,12 +50,17 @@ impl Expected {
 
     /// Whether it says anything about acknowledgements of this group by name: then the plan, not we, decides what a group without any means.
     pub(crate) fn speaks_of_records(&self, group: &str) -> bool {
-        self.name.starts_with("records.") && self.group.as_deref() == Some(group)
+        self.name.starts_with("records.") && self.group.as_deref() == Some(group) && self.is_of_the_run()
     }
 
     /// Whether it says how many pairs of this group by name may never come back.
     pub(crate) fn speaks_of_hangs(&self, group: &str) -> bool {
-        self.metric == Some(Metric::OutageHang) && self.group.as_deref() == Some(group)
+        self.metric == Some(Metric::OutageHang) && self.group.as_deref() == Some(group) && self.is_of_the_run()
+    }
+
+    /// Whether it is over the whole run: what a plan says of one window leaves the others to us.
+    fn is_of_the_run(&self) -> bool {
+        self.window.as_ref().is_none_or(|window| *window == Window::Run)
     }
 
     /// Holds it against the run.

@@ -128,7 +128,7 @@ pub enum Check {
     End,
     /// That its figures can be trusted.
     Trust,
-    /// That a group has service again.
+    /// That no pair of a group hangs, unless the plan allows it.
     Recovery,
     /// That a step was what the plan wanted.
     Step,

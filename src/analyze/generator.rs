@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analyze::findings::GeneratorFinding;
 use crate::analyze::histograms::Histograms;
-use crate::analyze::load::{merge, quantiles};
+use crate::analyze::load::{add, quantiles};
 use crate::analyze::window::Window;
 use crate::plan::model::Window as NamedWindow;
 use crate::record::fact::{Fact, GeneratorSecond, Stamped};
@@ -65,11 +65,11 @@ impl Generator {
         }
         let Some(lateness) = &histograms.lateness else { return };
         let of_window = match window {
-            Window::Baseline => merge(&mut self.baseline, Some(lateness.clone())),
-            Window::After => merge(&mut self.after, Some(lateness.clone())),
+            Window::Baseline => add(&mut self.baseline, lateness),
+            Window::After => add(&mut self.after, lateness),
             Window::Warmup => Ok(()),
         };
-        if of_window.and_then(|()| merge(&mut self.all, Some(lateness.clone()))).is_err() {
+        if of_window.and_then(|()| add(&mut self.all, lateness)).is_err() {
             self.unreadable += 1;
         }
     }

@@ -190,6 +190,17 @@ pub(crate) fn merged<'a>(histograms: impl IntoIterator<Item = &'a Option<Latency
     sum
 }
 
+/// The same with one that is needed elsewhere too.
+pub(crate) fn add(sum: &mut Option<LatencyHistogram>, more: &LatencyHistogram) -> Result<(), HistogramError> {
+    match sum {
+        Some(sum) => sum.merge(more),
+        None => {
+            *sum = Some(more.clone());
+            Ok(())
+        }
+    }
+}
+
 /// The figures of a histogram; `None` without values.
 pub(crate) fn quantiles(histogram: Option<&LatencyHistogram>) -> Option<Quantiles> {
     let histogram = histogram?;

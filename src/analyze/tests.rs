@@ -40,7 +40,7 @@ fn verdicts_and_their_first_reasons() {
     let hang = |stream: Sample| stream.gap(Pair("steady", 0, 0), 12_000, None);
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
-    let table: [(Sample, Verdict, &str); 19] = [
+    let table: [(Sample, Verdict, &str); 20] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -76,6 +76,7 @@ fn verdicts_and_their_first_reasons() {
             Verdict::Fail,
             "expected outage.hang == 0 (steady), but it is 1",
         ),
+        (over("baseline", of_group("steady", hang(killed()).expect("outage.hang", "==", 0.0))).end(20_000), Verdict::Hang, HANGS),
         (of_group("other", hang(killed()).expect("outage.hang", "<=", 1.0)).end(20_000), Verdict::Hang, HANGS),
         (
             killed().expect("partitions.cached.min", "==", 6.0).end(20_000),
@@ -113,6 +114,14 @@ fn unacknowledged(stream: Sample, second: i64) -> Sample {
 fn of_group(name: &str, mut stream: Sample) -> Sample {
     if let Some(Fact::Expected { group, .. }) = stream.facts.last_mut().map(|stamped| &mut stamped.fact) {
         *group = Some(name.to_owned());
+    }
+    stream
+}
+
+/// The last expectation, over that window alone.
+fn over(name: &str, mut stream: Sample) -> Sample {
+    if let Some(Fact::Expected { window, .. }) = stream.facts.last_mut().map(|stamped| &mut stamped.fact) {
+        *window = Some(name.to_owned());
     }
     stream
 }

@@ -76,7 +76,7 @@ impl Reasons {
 
     /// Producers that never came back, and groups that never got anywhere, unless the plan itself says what is right of that very group.
     pub(crate) fn recovery(&mut self, group: &GroupFinding, never: usize, expected: &[Expected]) {
-        self.begin(Check::Recovery, format!("group `{}` has service again", group.name));
+        self.begin(Check::Recovery, format!("no hang in group `{}` but what the plan allows", group.name));
         let got_nothing = group.totals.sent > 0 && group.totals.ok == 0;
         let speaks_of_records = expected.iter().any(|expected| expected.speaks_of_records(&group.name));
         let speaks_of_hangs = expected.iter().any(|expected| expected.speaks_of_hangs(&group.name));

@@ -20,8 +20,8 @@ const BIG: Shape = Shape {
     groups: &["steady", "sparse", "third"],
     producers: 40,
     partitions: 110,
-    seconds: 1300,
-    step_every_s: 300,
+    seconds: 700,
+    step_every_s: 150,
     ..ORDINARY
 };
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::record::broker::Usage;
 use crate::record::fact::{Fact, StepOutcome, Totals};
@@ -99,19 +101,38 @@ fn records_are_counted_by_window_and_group() {
     );
 }
 
-#[test]
-fn windows_of_the_run_add_up_to_it() {
-    let stream = loaded();
-    let (analysis, findings) = analysis(&stream);
-    let value = |metric: Metric, window: &str| {
-        analysis.figure(&findings, &FigureKey { metric, group: None, window: Window::read(window) }).unwrap_or_else(|why| panic!("{why}"))
-    };
-    for name in ["records.due", "records.sent", "records.ok", "records.failed", "records.indeterminate"] {
-        let metric = Metric::find(name).unwrap();
-        let sum = |windows: &[&str]| windows.iter().map(|window| value(metric, window)).sum::<f64>();
-        assert_eq!(sum(&["warm-up", "baseline", "after"]), value(metric, "run"), "{name}");
-        assert_eq!(sum(&["step 1", "step 2"]), value(metric, "steps"), "{name}");
-        assert_eq!(sum(&["kill", "start"]), value(metric, "steps"), "{name}");
+proptest! {
+    /// Whatever fails when, and whichever steps fall where: no second is lost or counted twice.
+    #[test]
+    fn windows_of_the_run_add_up_to_it(
+        seconds in proptest::collection::vec(0_u64..50, 40),
+        steps in proptest::collection::btree_map(10_000_i64..35_000, prop_oneof!["kill", "start", "wait"], 0..5),
+    ) {
+        let mut stream = Sample::new(&[("steady", 1)]);
+        let mut steps = steps.into_iter().zip(1..).peekable();
+        for (second, failed) in (-2..).zip(&seconds) {
+            while let Some(((at_ms, action), number)) = steps.next_if(|((at_ms, _), _)| *at_ms < (second + 1) * 1_000) {
+                stream = stream.step(number, &action, "2", at_ms);
+            }
+            stream = stream.second("steady", second, |figures| {
+                figures.histograms.clear();
+                figures.counts = Totals { due: 50, sent: 50, ok: 50 - failed, failed: *failed, indeterminate: 0 };
+            });
+        }
+        let (analysis, findings) = analysis(&stream.end(38_000));
+        let value = |window: &Window, except: &[Window]| {
+            let key = FigureKey { window: window.clone(), ..FigureKey::of(Metric::find("records.failed").unwrap()) };
+            analysis.figure_except(&findings, &key, except).unwrap_or(0.0)
+        };
+        let sum = |windows: &[Window]| windows.iter().map(|window| value(window, &[])).sum::<f64>();
+        let (whole, of_steps) = (value(&Window::Run, &[]), value(&Window::Steps, &[]));
+        prop_assert_eq!(whole, seconds.iter().sum::<u64>() as f64);
+        prop_assert_eq!(sum(&[Window::WarmUp, Window::Baseline, Window::After]), whole);
+        let numbered: Vec<Window> = (1..=5).map(Window::Step).collect();
+        prop_assert_eq!(sum(&numbered), of_steps);
+        prop_assert_eq!(sum(&["kill", "start"].map(Window::read)), of_steps);
+        prop_assert_eq!(value(&Window::Run, &[Window::Steps]) + of_steps, whole);
+        prop_assert_eq!(value(&Window::After, &[Window::read("kill")]) + value(&Window::read("kill"), &[]), value(&Window::After, &[]));
     }
 }
 
@@ -334,6 +355,17 @@ fn layers_and_growth_are_those_of_steps() {
             ("layer.detected.max", "", "step 2", Err("no step")),
             ("growth.cached.max", "", "steps", Err("nothing")),
             ("growth.never", "", "steps", Err("nothing")),
+        ],
+    );
+    // The controller notices the kill when the start is under way: the kill's figures are those of the partition that waited longest.
+    let started = scenes::killed().step(2, "start", "2", 14_000).end(40_000);
+    check(
+        &started,
+        &[
+            ("layer.detected.max", "", "kill", Ok(9_001.0)),
+            ("layer.delivery.max", "steady", "step 1", Ok(9_300.0)),
+            ("layer.detected.max", "", "start", Ok(5_001.0)),
+            ("layer.detected.max", "", "steps", Ok(9_001.0)),
         ],
     );
     let grown = Sample::new(&[("steady", 2)])

@@ -67,11 +67,11 @@ pub(crate) fn report(all: &Stretches, hits: &[Hit], steps: &StepLedger, windows:
     let singles: Vec<Figures> = (0..windows.len()).map(|at| single(all, hits, windows, basis, at)).collect();
     for step in steps.steps() {
         let parts: Vec<usize> = (0..windows.len()).filter(|at| is_part(steps, &windows[*at], step.step)).collect();
-        let figures = match windows.iter().position(|window| window.step == step.step) {
-            Some(at) => singles[at].clone(),
-            None => rounds(windows, &singles, &parts),
+        let summed = match windows.iter().position(|window| window.step == step.step) {
+            Some(at) => summed(all, &singles[at]),
+            None => summed(all, &rounds(windows, &singles, &parts)),
         };
-        report.by_step.insert(step.step, summed(all, figures));
+        report.by_step.insert(step.step, summed);
     }
     let mut outside = Figures::new();
     let mut warm_up = Figures::new();
@@ -80,8 +80,8 @@ pub(crate) fn report(all: &Stretches, hits: &[Hit], steps: &StepLedger, windows:
         let figures = if stretch.first_due_us < 0 { &mut warm_up } else { &mut outside };
         put(figures, 0, stretch.pair, PairFigure::of(*hit, all, None));
     }
-    report.outside = summed(all, outside);
-    report.warm_up = summed(all, warm_up);
+    report.outside = summed(all, &outside);
+    report.warm_up = summed(all, &warm_up);
     report
 }
 
@@ -89,8 +89,10 @@ pub(crate) fn report(all: &Stretches, hits: &[Hit], steps: &StepLedger, windows:
 fn single(all: &Stretches, hits: &[Hit], windows: &[StepWindow], basis: &[GroupBasis], at: usize) -> Figures {
     let window = &windows[at];
     let mut figures = Figures::new();
-    for pair in all.pairs.iter().filter(|(pair, usage)| in_use(pair, usage, window, basis)).map(|(pair, _)| *pair) {
-        put(&mut figures, 0, pair, PairFigure::default());
+    let used: Vec<Pair> = all.pairs.iter().filter(|(pair, usage)| in_use(pair, usage, window, basis)).map(|(pair, _)| *pair).collect();
+    // In order, so that a table is built in one go: there may be a million pairs.
+    for of_group in used.chunk_by(|pair, next| pair.group == next.group) {
+        figures.insert(of_group[0].group, of_group.iter().map(|pair| ((0, *pair), PairFigure::default())).collect());
     }
     for hit in hits.iter().filter(|hit| hit.window == Some(at)) {
         put(&mut figures, 0, all.stretches[hit.stretch].pair, PairFigure::of(*hit, all, Some(window)));
@@ -135,14 +137,14 @@ fn is_part(steps: &StepLedger, window: &StepWindow, whole: StepNumber) -> bool {
     false
 }
 
-fn summed(all: &Stretches, figures: Figures) -> Vec<OutageFigures> {
+fn summed(all: &Stretches, figures: &Figures) -> Vec<OutageFigures> {
     figures
-        .into_iter()
+        .iter()
         .map(|(group, pairs)| {
             let stalled = |figure: &&PairFigure| figure.outage_us > 0;
             let own = pairs.values().filter(|figure| figure.own_us > 0);
             OutageFigures {
-                group: all.groups.name(group).to_owned(),
+                group: all.groups.name(*group).to_owned(),
                 pairs: pairs.len() as u64,
                 stalled: pairs.values().filter(stalled).count() as u64,
                 began_before: pairs.values().filter(stalled).filter(|figure| figure.own_us == 0).count() as u64,

@@ -50,7 +50,8 @@ fn suite(suite: &Suite<'_>) -> Element {
         element = element.attribute("time", &seconds(length_ms));
     }
     if let Some(run) = run {
-        element = element.attribute("timestamp", &run.steady_at);
+        // Strict readers take neither fractions nor a zone; it is UTC.
+        element = element.attribute("timestamp", run.steady_at.get(..19).unwrap_or(&run.steady_at));
     }
     element = element.child(properties(run, findings, folder));
     element = findings.checks.iter().fold(element, |element, check| element.child(case(name, check)));

@@ -36,7 +36,7 @@ function replicas(plot, data) {
     rowPx: 42,
   });
   plot.append(nodeKey());
-  noteLeftOut(plot, leftOut, "partitions");
+  noteLeftOut(plot, leftOut, "partitions, those that changed least,");
   noteLeftOut(
     plot,
     topics.reduce((sum, topic) => sum + (topic.events_left_out ?? 0), 0),
@@ -190,7 +190,7 @@ function caches(plot, data) {
     });
     plot.append(nodeKey());
   }
-  noteLeftOut(plot, leftOut, "caches");
+  noteLeftOut(plot, leftOut, "caches, or changes of these,");
   plot.append(
     tableOnDemand("Caches as a table", "What each producer’s cache showed, by time", ["cache", "time", "shows"], () => [
       ...counts.flatMap((cache) =>

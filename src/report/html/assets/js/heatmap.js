@@ -40,7 +40,7 @@ function outages(plot, data) {
       ),
     );
   plot.append(about, heat.root, heatKey(most), listed);
-  noteLeftOut(plot, leftOut, "producers or partitions with outages");
+  noteLeftOut(plot, leftOut, "outages, the shortest,");
   show(longest);
   return null;
 }
