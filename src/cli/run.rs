@@ -55,7 +55,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     dry_run: bool,
     /// Write the verdict's checks as JUnit XML to this file, for programs that gather tests' results
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     junit: Option<PathBuf>,
     /// Print run.json on standard output instead of the summary
     #[arg(long)]
@@ -70,7 +70,14 @@ pub(super) struct Arguments {
 /// # Errors
 /// A bad plan, or an environment in which it cannot run.
 pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Result<Exit> {
-    let mut checked = plan::load(&arguments.plan)?;
+    let file = arguments.junit.as_deref();
+    // Before anything can end the run: what an earlier one has left in the file must not stand for this one.
+    let name = arguments.plan.display().to_string();
+    file.map_or(Ok(()), |file| junit::begin(file, &name))?;
+    let mut checked = plan::load(&arguments.plan).inspect_err(|error| {
+        // Should that fail too: the error itself says more.
+        let _ = file.map(|file| junit::write(file, &unfinished(&name, &error.to_string())));
+    })?;
     if let Some(seed) = arguments.seed {
         checked.plan.seed = seed;
     }
@@ -99,8 +106,6 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
         request_log: arguments.request_log,
         metrics: arguments.metrics,
     };
-    let file = arguments.junit.as_deref();
-    file.map_or(Ok(()), |file| junit::begin(file, &request.plan.name))?;
     let ended = match crate::run::run(&request, &screen, &clock, &stop).await {
         Ok(ended) => ended,
         Err(error) => {
@@ -109,8 +114,10 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
             return Err(error.into());
         }
     };
+    // What came of the run is told in any case.
+    let exit = show(&ended, arguments.json, globals)?;
     file.map_or(Ok(()), |file| junit::write(file, &document(&[ended.taken.suite()])))?;
-    show(&ended, arguments.json, globals)
+    Ok(exit)
 }
 
 /// An address to serve metrics at: a port of this machine's own, or an address with a port.

@@ -105,8 +105,8 @@ fn run(folder: &Path) -> anyhow::Result<Run> {
         analysis.fold(&stamped);
     }
     let findings = analysis.finish();
-    if findings.verdict == Verdict::Interrupted {
-        bail!("it was interrupted");
+    if matches!(findings.verdict, Verdict::Interrupted | Verdict::Unknown) {
+        bail!("its figures cannot be trusted: {} ({}); make it anew", findings.verdict.word(), findings.reasons.join("; "));
     }
     let started = analysis.run().context("its first fact is missing")?.clone();
     let plan = plan::parse(&started.plan_path, &started.plan_text)?.plan;

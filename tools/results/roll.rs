@@ -13,8 +13,8 @@ use crate::{page, table};
 const AGE: &str = "metadata.max.age.ms";
 /// What the comparison concluded.
 const COMPARISON: &str = "compare.json";
-/// Its tables and its page, which are kept as they are.
-const KEPT: [&str; 3] = ["compare.csv", "differences.csv", "compare.html"];
+/// Its tables, which are kept as they are.
+const KEPT: [&str; 2] = ["compare.csv", "differences.csv"];
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,7 +26,8 @@ pub(crate) struct RollRow {
     pub(crate) stalled: u64,
     pub(crate) outage_median_ms: i64,
     pub(crate) outage_max_ms: i64,
-    pub(crate) failed: u64,
+    /// Records that failed, or of which it is unknown what became of them.
+    pub(crate) failed_or_unknown: u64,
     pub(crate) metadata_requests: u64,
 }
 
@@ -93,7 +94,7 @@ fn row(run: &Run) -> anyhow::Result<RollRow> {
         stalled: outage.stalled,
         outage_median_ms: longest.median,
         outage_max_ms: longest.max,
-        failed: run.findings.totals.failed + run.findings.totals.indeterminate,
+        failed_or_unknown: run.findings.totals.failed + run.findings.totals.indeterminate,
         metadata_requests: run.lives_of(&outage.group).map(|life| life.requests).sum(),
     })
 }

@@ -84,7 +84,10 @@ fn plans(cells: &[CellRuns]) -> Vec<String> {
 
 /// Facts that are not the same in all runs, unless they were varied.
 fn facts(cells: &[CellRuns], what: &str, of: impl Fn(&RunFigures) -> &BTreeMap<String, String>) -> Vec<String> {
-    let is_varied = cells.iter().flat_map(|cell| &cell.settings).any(|(key, _)| key.starts_with(KAFKA_KEY));
+    // With one value in all cells it does not vary.
+    let of_kafka: BTreeSet<&(String, String)> =
+        cells.iter().flat_map(|cell| &cell.settings).filter(|(key, _)| key.starts_with(KAFKA_KEY)).collect();
+    let is_varied = of_kafka.len() > of_kafka.iter().map(|(key, _)| key).collect::<BTreeSet<_>>().len();
     let names: BTreeSet<&str> = used(cells).flat_map(|(_, run)| of(run).keys()).map(String::as_str).collect();
     let mut warnings = Vec::new();
     for name in names.into_iter().filter(|name| !(is_varied && KAFKA_FACTS.contains(name))) {

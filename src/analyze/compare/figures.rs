@@ -104,7 +104,8 @@ fn of_runs(first: &UsedCell<'_>, second: &UsedCell<'_>, figure: &FigureFinding, 
     let [of_first, of_second] = [&from, &to].map(|values| values.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
     let samples = [Sample::of(&of_first, figure.unit), Sample::of(&of_second, figure.unit)];
     let [Some(one), Some(other)] = samples else { return Err(Judgement::NotMeasured) };
-    if of_second.iter().chain(&of_first).all(|value| value.total_cmp(&of_first[0]).is_eq()) {
+    let is_known_in_all = from.len() == first.runs.len() && to.len() == second.runs.len();
+    if is_known_in_all && of_second.iter().chain(&of_first).all(|value| value.total_cmp(&of_first[0]).is_eq()) {
         return Err(Judgement::SameInEveryRun);
     }
     if !can_be_shown(SIGNIFICANCE, [from.len(), to.len()], pairs) {

@@ -87,7 +87,7 @@ const MAIN: [(&str, &[&str]); 15] = [
     ("metadata-requests.by-age.per-producer", &["run"]),
     ("growth.cached.median", &["steps"]),
     ("growth.cached.max", &["steps"]),
-    ("layer.client_cache.max", &["steps"]),
+    ("layer.client-cache.max", &["steps"]),
     ("broker.cpu-percent", &["baseline", "run"]),
     ("first-ack.median", &["run"]),
     ("first-ack.max", &["run"]),

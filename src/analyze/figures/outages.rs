@@ -37,7 +37,7 @@ impl Cut<'_> {
         let first_due_us = |hit: &Hit| all.stretches[hit.stretch].first_due_us;
         // An outage that began with a step that does not count is not counted at the step after it either.
         let left_out: BTreeSet<usize> = (self.measured.hits.iter())
-            .filter(|hit| selection.leaves_out(step_of(hit), first_due_us(hit)))
+            .filter(|hit| !hit.began_before && selection.leaves_out(step_of(hit), first_due_us(hit)))
             .map(|hit| hit.stretch)
             .collect();
         let is_of_group = |hit: &Hit| self.group.is_none_or(|name| all.groups.name(all.stretches[hit.stretch].pair.group) == name);

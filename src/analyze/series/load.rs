@@ -73,7 +73,7 @@ impl GroupSeries {
         let quantile = |of: fn(&Load) -> &Sketch, at: usize| -> Figures<u64> {
             self.line.figures(scale, |load| of(load).quantiles().map(|quantiles| quantiles[at]))
         };
-        let (response, service): (fn(&Load) -> &Sketch, fn(&Load) -> &Sketch) = (|load| &load.response, |load| &load.service);
+        let [response, service]: [fn(&Load) -> &Sketch; 2] = [|load| &load.response, |load| &load.service];
         GroupLines {
             name: name.to_owned(),
             due: rate(|counts| counts.due),

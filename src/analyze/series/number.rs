@@ -19,7 +19,10 @@ impl Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let hundredths = (self.0 * 100.0).round();
-        if self.0.abs() < WHOLE_FROM && hundredths % 100.0 == 0.0 {
+        if hundredths == 0.0 && self.0 != 0.0 {
+            // A single record of many minutes is not none.
+            serializer.serialize_f64(format!("{:.1e}", self.0).parse().unwrap_or(self.0))
+        } else if self.0.abs() < WHOLE_FROM && hundredths % 100.0 == 0.0 {
             serializer.serialize_i64((hundredths / 100.0) as i64)
         } else {
             serializer.serialize_f64(hundredths / 100.0)
@@ -36,5 +39,6 @@ mod tests {
         let numbers = [(100, 1), (1, 3), (0, 5), (200, 16)].map(|(count, seconds)| Number::rate(count, seconds));
         assert_eq!(serde_json::to_string(&numbers).unwrap(), "[100,0.33,0,12.5]");
         assert_eq!(Number::rate(1, 0), None);
+        assert_eq!(serde_json::to_string(&Number::rate(1, 256)).unwrap(), "0.0039");
     }
 }

@@ -88,8 +88,12 @@ fn shown(
         };
         let mut cells: Vec<_> = cells.iter().filter_map(place).collect();
         cells.sort_unstable();
-        if cells.is_empty() || cells.len() > room {
+        if cells.is_empty() {
             continue;
+        }
+        if cells.len() > room {
+            // A shorter one that fits is left out too: what is told is that the shortest are.
+            break;
         }
         room -= cells.len();
         shown.push((*at, OutageStep { step: 0, cells }));

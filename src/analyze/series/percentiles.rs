@@ -11,10 +11,13 @@ const ABOVE: [f64; 9] = [100.0, 90.0, 75.0, 60.0, 50.0, 40.0, 30.0, 20.0, 15.0];
 /// So many nines at most: a run has fewer records than that.
 const NINES_MAX: i32 = 7;
 
+/// A window's name, and which parts lie in it.
+type NamedWindow = (&'static str, fn(Part) -> bool);
+
 /// All curves of a group; none for a window without records.
 pub(super) fn curves(group: &str, load: &GroupLoad) -> Vec<PercentileCurve> {
-    let windows: [(&str, fn(Part) -> bool); 2] = [("baseline", |part| part == Part::Baseline), ("after", Part::is_after)];
-    let of_window = |(window, is_in): (&'static str, fn(Part) -> bool)| {
+    let windows: [NamedWindow; 2] = [("baseline", |part| part == Part::Baseline), ("after", Part::is_after)];
+    let of_window = |(window, is_in): NamedWindow| {
         let loads = || load.parts().filter(move |(part, _)| is_in(*part)).map(|(_, load)| load);
         let kinds =
             [("response", merged(loads().map(|load| &load.response_ok))), ("service", merged(loads().map(|load| &load.service_ok)))];

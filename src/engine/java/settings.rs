@@ -28,6 +28,7 @@ pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], seed: u64) -> 
     set("rate", &format!("{rate:?}"));
     set("wait", &wait.to_string());
     set("every", &every.to_string());
+    set("ramp", &group.ramp.as_micros().to_string());
     set("size", &group.record.size_bytes.to_string());
     set("keys", &group.record.keys.map_or(0, std::num::NonZeroU32::get).to_string());
     for (place, topic) in group.topics.iter().enumerate() {
@@ -65,10 +66,11 @@ mod tests {
     #[test]
     fn settings_are_lines_of_a_properties_file() {
         let mut group = group(Load::Open { rate_per_second: 0.1 + 0.2, arrivals: Arrivals::Poisson });
+        group.ramp = std::time::Duration::from_millis(2_500);
         group.config.insert("sasl.jaas.config".into(), "a=\"ü\" \n;".into());
         let text = text(&group, &[HostPort::new("127.0.0.1", 20_001), HostPort::new("127.0.0.1", 20_003)], u64::MAX);
         let expected = "group=steady\nseed=18446744073709551615\nproducers=2\nshare=1\nload=OPEN\npoisson=true\nrate=0.30000000000000004\n\
-                        wait=0\nevery=0\nsize=100\nkeys=0\ntopic.0=orders\n\
+                        wait=0\nevery=0\nramp=2500000\nsize=100\nkeys=0\ntopic.0=orders\n\
                         config.sasl.jaas.config=a\\u003d\\u0022\\u00fc\\u0022\\u0020\\u000a\\u003b\n\
                         config.bootstrap.servers=127.0.0.1\\u003a20001,127.0.0.1\\u003a20003\n\n";
         assert_eq!(text, expected);

@@ -58,11 +58,20 @@ fn point(findings: &ComparisonFindings, cell: usize) -> Point<'_> {
     Point {
         cell: &findings.cells[cell].name,
         settings: &findings.cells[cell].settings,
-        seen_ms: value("growth.cached.max", "steps").or_else(|| value("layer.client_cache.max", "steps")),
+        seen_ms: value(seen_by(findings), "steps"),
         outage_ms: value("outage.max", "steps"),
         metadata_requests_per_second_per_1000_clients: value("metadata-requests.per-second-per-1000-clients", "baseline"),
         broker_cpu_percent: value("broker.cpu-percent", "baseline"),
     }
+}
+
+/// Which figure says when a change was seen: one for all cells, since two are no curve. Where topics grew, their growth is the change.
+fn seen_by(findings: &ComparisonFindings) -> &'static str {
+    let is_known = |metric: &str| {
+        let figures = findings.figures.iter().filter(|figure| figure.name.metric == metric && figure.name.window == "steps");
+        figures.flat_map(|figure| &figure.cells).any(|cell| cell.median.is_some())
+    };
+    ["growth.cached.max", "layer.client-cache.max"].into_iter().find(|metric| is_known(metric)).unwrap_or("growth.cached.max")
 }
 
 fn of_cell(figure: &CellFigure) -> Option<Value> {

@@ -16,7 +16,10 @@ pub(super) fn section(content: Content<'_>) -> Markup {
     let end = run.plan_text.char_indices().nth(PLAN_MAX).map(|(end, _)| end);
     let ended = content.findings.ended_ms.map_or_else(
         || "the run was cut off".to_owned(),
-        |ms| format!("{}.{:03} s after the start of steady", ms / 1_000, ms.unsigned_abs() % 1_000),
+        |ms| {
+            let (side, ms) = (if ms < 0 { "before" } else { "after" }, ms.unsigned_abs());
+            format!("{}.{:03} s {side} the start of steady", ms / 1_000, ms % 1_000)
+        },
     );
     html! {
         dl class="about" {

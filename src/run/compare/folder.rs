@@ -79,7 +79,8 @@ impl Opened {
     /// Removes a folder that was made and that no run has left anything in; `false`: there is something, and it stays.
     #[must_use]
     pub fn remove_if_empty(self) -> bool {
-        let is_empty = !self.is_resumed && fs::remove_dir(self.path.join(RUNS)).is_ok();
+        // What was set aside is something, and without the manifest nobody could go on from it.
+        let is_empty = !self.is_resumed && super::count_set_aside(&self.path) == 0 && fs::remove_dir(self.path.join(RUNS)).is_ok();
         let Self { path, _lock, .. } = self;
         if is_empty {
             // Each may be gone, or hold what somebody else has put there.

@@ -276,6 +276,7 @@ fn histogram_of(count: u64, middle_us: u64) -> Value {
 /// Both objects' fields.
 fn merged(first: &Value, second: Value) -> Value {
     let mut both = first.as_object().unwrap().clone();
-    both.extend(second.as_object().unwrap().clone());
+    let Value::Object(second) = second else { panic!("{second} is no object") };
+    both.extend(second);
     Value::Object(both)
 }

@@ -17,7 +17,7 @@ function blocksOf(events, end, valueOf) {
   return blocks;
 }
 
-const blockAt = (blocks, at) => blocks.findLast((block) => at >= block.from && at < block.to) ?? null;
+const blockAt = (blocks, at) => blocks.findLast((block) => at >= block.from && at <= block.to) ?? null;
 
 /** `options`: {label, unit, rows: [{name: [lines], words(at), bands: [{top, height, blocks | curve | steps}]}], rowPx, isPlain}. */
 function lanes(parent, options) {

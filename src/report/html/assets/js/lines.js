@@ -140,7 +140,12 @@ function stackedReasons(box, groups, times, extend) {
   const stack = [];
   let below = extend(zeros);
   for (const name of named) {
-    const values = extend(sums(groups.map((group) => group.requests[name] ?? zeros)));
+    // A group that never had this reason had none of it, in those seconds in which it told its reasons.
+    const none = (group) => {
+      const told = Object.values(group.requests)[0] ?? zeros;
+      return told.map((count) => (isKnown(count) ? 0 : null));
+    };
+    const values = extend(sums(groups.map((group) => group.requests[name] ?? none(group))));
     below = below.map((sum, at) => (isKnown(sum) && isKnown(values[at]) ? sum + values[at] : null));
     const index = rank(name);
     stack.unshift({
