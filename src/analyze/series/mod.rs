@@ -1,6 +1,6 @@
 //! Figures over time, as pictures of a run need them: the load, the nodes, partitions, caches; and outages as a map.
 //!
-//! An incremental fold like the others, with bounds on everything that it keeps: a run of hours has wider buckets ([`scale`]), and where
+//! An incremental fold like the others, with bounds on everything that it keeps: a run of hours has wider buckets (`scale`), and where
 //! lanes are too many, those are kept in which most happened. What a bound refused is counted as `left_out`. Not here: how a picture looks
 //! (`report::html`), and figures of a whole run (the other folds).
 

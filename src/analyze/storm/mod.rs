@@ -1,7 +1,7 @@
 //! Metadata requests by time of the run: how many, how large and how slow they were in the baseline and after each step, whoever sent
 //! them; and what the nodes' CPU had to do meanwhile.
 //!
-//! Figures are told by the second, so a step's time here is one in whole seconds ([`Parts`]). The count over a producer's whole life is
+//! Figures are told by the second, so a step's time here is one in whole seconds (`parts::Parts`). The count over a producer's whole life is
 //! `requests`'s. Called by [`Analysis`](super::Analysis).
 
 mod clients;

@@ -62,7 +62,7 @@ pub(super) fn state_of(folder: &Path) -> Result<State, CompareError> {
 /// What has become of each run, in the order of the manifest.
 ///
 /// # Errors
-/// As [`state_of`].
+/// As `state_of`.
 pub fn states(folder: &Path, manifest: &Manifest) -> Result<Vec<State>, CompareError> {
     manifest.runs.iter().map(|run| state_of(&folder.join(RUNS).join(&run.folder))).collect()
 }
