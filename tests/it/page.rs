@@ -213,6 +213,9 @@ fn the_keyboard_moves_the_cursor_says_what_is_there_and_zooms() {
     browser.run("document.querySelector('#fig-replicas .canvas').focus();");
     browser.press("ArrowDown");
     assert!(said(&mut browser).contains("orders/"), "{}", said(&mut browser));
+    browser.run("document.querySelector('#fig-percentiles .canvas').focus();");
+    browser.press("ArrowRight");
+    assert!(said(&mut browser).contains(" %"), "{}", said(&mut browser));
     browser.run("document.querySelector('#fig-outages canvas').focus();");
     browser.press("ArrowRight");
     assert!(said(&mut browser).contains("steady 0, orders/"), "{}", said(&mut browser));

@@ -45,7 +45,7 @@ function percentileChart(parent, curves, options) {
         space: 40,
       },
     },
-    cursor: { drag: { x: false, y: false }, dataIdx: (u, at, index) => nearest(values[at - 1], index) },
+    cursor: { drag: { x: false, y: false }, dataIdx: (u, at, index) => (at === 0 ? index : nearest(values[at - 1], index)) },
     series: curves.map((curve, at) => ({ ...curve, values: values[at], spansGaps: true })),
     hooks: { setCursor: [(u) => showPercentile(frame, place, u)] },
   });
