@@ -37,6 +37,17 @@ pub struct Usage {
     pub tx_bytes_total: Option<u64>,
 }
 
+impl Usage {
+    /// CPU time used since another reading, and the time passed since, both in microseconds. `None`: one of them lacks it, the total began anew,
+    /// or no time has passed.
+    #[must_use]
+    pub fn cpu_since(&self, before: &Self) -> Option<(u64, u64)> {
+        let used_us = self.cpu_us_total?.checked_sub(before.cpu_us_total?)?;
+        let passed_us = u64::try_from(self.read_at_us.checked_sub(before.read_at_us)?).ok().filter(|passed| *passed > 0)?;
+        Some((used_us, passed_us))
+    }
+}
+
 /// What a broker leads among the watched topics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Led {

@@ -42,7 +42,8 @@ impl NodeSeries {
     pub(super) fn add(&mut self, bucket: i64, seen: &BrokerSecond) {
         let usage = seen.usage.unwrap_or_default();
         let before = self.last.replace((seen.second, usage));
-        let used = before.filter(|(second, _)| second.checked_add(1) == Some(seen.second)).and_then(|(_, before)| used(before, usage));
+        let before = before.filter(|(second, _)| second.checked_add(1) == Some(seen.second));
+        let used = before.and_then(|(_, before)| usage.cpu_since(&before)).map(|(cpu_us, passed_us)| Used { cpu_us, passed_us });
         let seen = Seen {
             state: seen.state.clone(),
             used: used.unwrap_or_default(),
@@ -67,11 +68,4 @@ impl NodeSeries {
             leaders: self.line.figures(scale, |seen| seen.leaders),
         }
     }
-}
-
-/// What was used between two readings; `None` if one is missing, or the total began anew.
-fn used(before: Usage, now: Usage) -> Option<Used> {
-    let cpu_us = now.cpu_us_total?.checked_sub(before.cpu_us_total?)?;
-    let passed_us = u64::try_from(now.read_at_us.checked_sub(before.read_at_us)?).ok()?;
-    Some(Used { cpu_us, passed_us })
 }

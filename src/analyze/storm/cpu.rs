@@ -37,7 +37,7 @@ impl Cpus {
     pub(super) fn fold(&mut self, part: Part, seen: &BrokerSecond) {
         let Some(usage) = seen.usage else { return };
         let before = self.last.insert(seen.node, (seen.second, usage)).filter(|(second, _)| second + 1 == seen.second);
-        let Some((used_us, passed_us)) = before.and_then(|(_, before)| used(&before, &usage)) else { return };
+        let Some((used_us, passed_us)) = before.and_then(|(_, before)| usage.cpu_since(&before)) else { return };
         let sum = self.sums.entry((part, seen.node)).or_default();
         sum.seconds += 1;
         sum.used_us += used_us;
@@ -72,13 +72,6 @@ impl Cpus {
         };
         of_part.map(finding).collect()
     }
-}
-
-/// CPU time used, and time passed, between two readings.
-fn used(before: &Usage, now: &Usage) -> Option<(u64, u64)> {
-    let used_us = now.cpu_us_total?.checked_sub(before.cpu_us_total?)?;
-    let passed_us = u64::try_from(now.read_at_us - before.read_at_us).ok().filter(|passed| *passed > 0)?;
-    Some((used_us, passed_us))
 }
 
 /// Rounded; `passed_us` is not 0.

@@ -59,8 +59,7 @@ fn rise(before: Option<u64>, now: Option<u64>) -> Option<u64> {
 
 /// Per cent of one core, with one decimal, over the time between the two readings.
 fn cpu_percent(before: &Usage, now: &Usage) -> Option<String> {
-    let used_us = rise(before.cpu_us_total, now.cpu_us_total)?;
-    let passed_us = u64::try_from(now.read_at_us - before.read_at_us).ok().filter(|passed| *passed > 0)?;
+    let (used_us, passed_us) = now.cpu_since(before)?;
     let tenths = (used_us.saturating_mul(1_000) + passed_us / 2) / passed_us;
     Some(format!("{}.{}", tenths / 10, tenths % 10))
 }

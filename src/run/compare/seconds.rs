@@ -72,11 +72,9 @@ impl Seconds {
         let Some(usage) = seen.usage else { return };
         let before = self.last_usage.insert(seen.node, (seen.second, usage)).filter(|(second, _)| second + 1 == seen.second);
         if let Some((_, before)) = before.filter(|_| self.is_in(seen.second))
-            && let (Some(now_us), Some(before_us)) = (usage.cpu_us_total, before.cpu_us_total)
-            && let Some(used_us) = now_us.checked_sub(before_us)
-            && usage.read_at_us > before.read_at_us
+            && let Some((used_us, passed_us)) = usage.cpu_since(&before)
         {
-            let percent = 100.0 * number(used_us) / number(usage.read_at_us.abs_diff(before.read_at_us));
+            let percent = 100.0 * number(used_us) / number(passed_us);
             self.cpu.entry(seen.second).or_default().push(percent);
         }
     }
