@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::grammar::{CPU_THOUSANDTHS, Key, Kind, Need, OneOf, PLAN, Table};
-use super::model::Metric;
+use super::model::{Metric, Unit};
 use super::problem::list;
 use super::units::show_size;
 
@@ -52,7 +52,9 @@ pub fn text() -> String {
     page.push_str(VALUES);
     page.push_str(METRICS);
     for info in Metric::all() {
-        row(&mut page, &[&format!("`{}`", info.name), info.unit.name(), &format!("`{}`", info.window), info.about]);
+        // A plan may write it with any unit of time.
+        let unit = if info.unit == Unit::Ms { "a time" } else { info.unit.name() };
+        row(&mut page, &[&format!("`{}`", info.name), unit, &format!("`{}`", info.window), info.about]);
     }
     page
 }

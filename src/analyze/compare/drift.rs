@@ -5,9 +5,10 @@
 use crate::analyze::compare::SIGNIFICANCE;
 use crate::analyze::compare::figures::UsedCell;
 use crate::analyze::compare::findings::{Drift, DriftFinding, FigureFinding};
-use crate::analyze::compare::model::{FigureName, Unit};
+use crate::analyze::compare::model::FigureName;
 use crate::analyze::compare::sample::{Sample, float, mean, variance_floor};
 use crate::analyze::compare::student::two_sided_p;
+use crate::plan::model::Unit;
 
 /// Fewer degrees of freedom say nothing of scatter.
 const DEGREES_MIN: f64 = 3.0;

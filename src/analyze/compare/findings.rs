@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::analyze::compare::model::{FigureName, Unit};
+use crate::analyze::compare::model::FigureName;
 use crate::analyze::findings::Verdict;
+use crate::plan::model::Unit;
 
 /// All findings of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]

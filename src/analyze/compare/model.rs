@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::analyze::findings::Verdict;
+use crate::plan::model::Unit;
 
 /// One setting and the runs made with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,46 +142,4 @@ pub struct LatencyPoints {
     pub name: FigureName,
     /// Percentiles, such as 99.9, rising, with the latency in milliseconds; the same percentiles in every run.
     pub points: Vec<(f64, f64)>,
-}
-
-/// What a value counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Unit {
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Milliseconds,
-    /// Things that were counted.
-    #[serde(rename = "count")]
-    Count,
-    /// Things per second.
-    #[serde(rename = "per second")]
-    PerSecond,
-    /// Percent.
-    #[serde(rename = "%")]
-    Percent,
-    /// Bytes.
-    #[serde(rename = "bytes")]
-    Bytes,
-    /// Bytes per second.
-    #[serde(rename = "bytes per second")]
-    BytesPerSecond,
-    /// Any other number.
-    #[serde(rename = "number")]
-    Number,
-}
-
-impl Unit {
-    /// Its name in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Milliseconds => "ms",
-            Self::Count => "count",
-            Self::PerSecond => "per second",
-            Self::Percent => "%",
-            Self::Bytes => "bytes",
-            Self::BytesPerSecond => "bytes per second",
-            Self::Number => "number",
-        }
-    }
 }

@@ -43,11 +43,12 @@ fn batches(seconds: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::compare::model::{FigureName, Unit};
+    use crate::analyze::compare::model::FigureName;
+    use crate::plan::model::Unit;
 
     fn series(seconds: Vec<f64>) -> RunSeries {
         let name = FigureName { metric: "latency.p99".to_owned(), group: None, window: "baseline".to_owned() };
-        RunSeries { name, unit: Unit::Milliseconds, seconds }
+        RunSeries { name, unit: Unit::Ms, seconds }
     }
 
     #[test]

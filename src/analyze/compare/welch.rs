@@ -63,10 +63,10 @@ pub(super) fn weight(samples: [Sample; 2], cell: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::compare::model::Unit;
+    use crate::plan::model::Unit;
 
     fn of(first: &[f64], second: &[f64]) -> Welch {
-        let samples = [first, second].map(|values| Sample::of(values, Unit::Number).unwrap());
+        let samples = [first, second].map(|values| Sample::of(values, Unit::Percent).unwrap());
         // Alternating, so that the order changes nothing.
         let mut observations: Vec<(usize, f64)> = Vec::new();
         for at in 0..first.len().max(second.len()) {

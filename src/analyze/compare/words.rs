@@ -4,8 +4,9 @@
 
 use crate::analyze::compare::SIGNIFICANCE;
 use crate::analyze::compare::findings::{Basis, CellFigure, ComparisonFindings, DifferenceFinding, Drift, FigureFinding, Judgement};
-use crate::analyze::compare::model::{FigureName, Unit};
+use crate::analyze::compare::model::FigureName;
 use crate::digits::grouped;
+use crate::plan::model::Unit;
 
 /// Figures that one sentence names.
 const NAMED_MAX: usize = 8;
@@ -14,9 +15,9 @@ const NAMED_MAX: usize = 8;
 #[must_use]
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Milliseconds if value.abs() >= 1_000.0 => format!("{} s", three_digits(value / 1_000.0)),
-        Unit::Milliseconds => format!("{} ms", digits(value)),
-        Unit::Count | Unit::Number => digits(value),
+        Unit::Ms if value.abs() >= 1_000.0 => format!("{} s", three_digits(value / 1_000.0)),
+        Unit::Ms => format!("{} ms", digits(value)),
+        Unit::Count => digits(value),
         Unit::PerSecond => format!("{}/s", digits(value)),
         Unit::Percent => format!("{} %", digits(value)),
         Unit::Bytes => bytes(value),
@@ -246,10 +247,10 @@ mod tests {
     #[test]
     fn values_have_their_unit_and_about_three_digits() {
         let table = [
-            (Unit::Milliseconds, 12_612.0, "12.6 s"),
-            (Unit::Milliseconds, -9_000.0, "-9.00 s"),
-            (Unit::Milliseconds, 1.44, "1.44 ms"),
-            (Unit::Milliseconds, 15.0, "15 ms"),
+            (Unit::Ms, 12_612.0, "12.6 s"),
+            (Unit::Ms, -9_000.0, "-9.00 s"),
+            (Unit::Ms, 1.44, "1.44 ms"),
+            (Unit::Ms, 15.0, "15 ms"),
             (Unit::Count, 0.0, "0"),
             (Unit::Count, 1_234_567.0, "1,234,567"),
             (Unit::Count, -2.25, "-2.25"),
@@ -257,7 +258,7 @@ mod tests {
             (Unit::Percent, 10.74, "10.7 %"),
             (Unit::Bytes, 375_300.0, "375 kB"),
             (Unit::BytesPerSecond, 412.0, "412 B/s"),
-            (Unit::Number, 0.000_02, "2.0e-5"),
+            (Unit::Count, 0.000_02, "2.0e-5"),
         ];
         for (unit, number, text) in table {
             assert_eq!(value(unit, number), text);

@@ -4,6 +4,8 @@
 
 mod table;
 
+use serde::{Deserialize, Serialize};
+
 use super::Window;
 
 /// A figure of a run.
@@ -163,19 +165,25 @@ pub enum Stage {
 }
 
 /// What a figure is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Unit {
     /// A plain number.
+    #[serde(rename = "count")]
     Count,
     /// Milliseconds.
+    #[serde(rename = "ms")]
     Ms,
     /// Per cent; of CPU: of one core.
+    #[serde(rename = "%")]
     Percent,
     /// Per second.
+    #[serde(rename = "per second")]
     PerSecond,
     /// Bytes.
+    #[serde(rename = "bytes")]
     Bytes,
     /// Bytes per second.
+    #[serde(rename = "bytes per second")]
     BytesPerSecond,
 }
 
@@ -272,12 +280,12 @@ impl Windows {
 }
 
 impl Unit {
-    /// The unit's name where it stands alone.
+    /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
-            Self::Ms => "a time",
+            Self::Ms => "ms",
             Self::Percent => "%",
             Self::PerSecond => "per second",
             Self::Bytes => "bytes",

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{csv, json, text};
 use crate::analyze::compare::findings::ComparisonFindings;
-use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures, Unit};
+use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures};
 use crate::analyze::compare::{Options, compare};
 use crate::analyze::findings::Verdict;
+use crate::plan::model::Unit;
 
 fn figure(metric: &str, window: &str, unit: Unit, value: Option<f64>) -> RunFigure {
     let name = FigureName { metric: metric.to_owned(), group: None, window: window.to_owned() };
@@ -25,9 +26,9 @@ fn run(order: u32, outage_ms: f64, requests: Option<f64>) -> RunFigures {
         machine: BTreeMap::new(),
         verdict: Verdict::Pass,
         figures: vec![
-            figure("outage.max", "steps", Unit::Milliseconds, Some(outage_ms)),
+            figure("outage.max", "steps", Unit::Ms, Some(outage_ms)),
             figure("metadata-requests.per-second-per-1000-clients", "baseline", Unit::PerSecond, requests),
-            figure("latency.max", "baseline", Unit::Milliseconds, Some(40.0 + outage_ms / 1e6)),
+            figure("latency.max", "baseline", Unit::Ms, Some(40.0 + outage_ms / 1e6)),
         ],
         series: Vec::new(),
         latencies: Vec::new(),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analyze::compare::model::{CellRuns, FigureName, LatencyPoints, RunFigure, Unit};
+use crate::analyze::compare::model::{CellRuns, FigureName, LatencyPoints, RunFigure};
 use crate::analyze::figures::{Figure, FigureKey};
-use crate::plan::model::{self, Groups, Window};
+use crate::plan::model::{Groups, Window};
 
 /// Latencies that make the points of a curve.
 const CURVE: [(&str, f64); 6] = [
@@ -35,7 +35,7 @@ pub(super) fn of_run(figures: &[Figure]) -> (Vec<RunFigure>, Vec<LatencyPoints>)
 fn of_figure(figure: &Figure) -> RunFigure {
     let name = name_of(&figure.key);
     RunFigure {
-        unit: unit_of(figure.unit()),
+        unit: figure.unit(),
         value: figure.known().filter(|value| value.is_finite()),
         is_main: name.is_main(),
         about: figure.key.metric.info().about.to_owned(),
@@ -45,17 +45,6 @@ fn of_figure(figure: &Figure) -> RunFigure {
 
 fn name_of(key: &FigureKey) -> FigureName {
     FigureName { metric: key.metric.name().to_owned(), group: key.group.clone(), window: key.window.to_string() }
-}
-
-fn unit_of(unit: model::Unit) -> Unit {
-    match unit {
-        model::Unit::Count => Unit::Count,
-        model::Unit::Ms => Unit::Milliseconds,
-        model::Unit::Percent => Unit::Percent,
-        model::Unit::PerSecond => Unit::PerSecond,
-        model::Unit::Bytes => Unit::Bytes,
-        model::Unit::BytesPerSecond => Unit::BytesPerSecond,
-    }
 }
 
 /// Of which group, over which window.
@@ -95,7 +84,7 @@ mod tests {
     use crate::analyze::Analysis;
     use crate::analyze::compare::model::RunFigures;
     use crate::analyze::findings::Verdict;
-    use crate::plan::model::Metric;
+    use crate::plan::model::{Metric, Unit};
     use crate::record::sample::{Pair, Sample};
 
     fn figures(groups: &[&str]) -> Vec<Figure> {

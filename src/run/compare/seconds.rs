@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::CompareError;
-use crate::analyze::compare::model::{FigureName, RunSeries, Unit};
+use crate::analyze::compare::model::{FigureName, RunSeries};
 use crate::ids::BrokerId;
+use crate::plan::model::Unit;
 use crate::record::broker::{BrokerSecond, Usage};
 use crate::record::fact::{Fact, GroupSecond, Stamped};
 use crate::record::histogram::LatencyHistogram;
@@ -83,8 +84,8 @@ impl Seconds {
         let quantile_ms = |second: &i64, quantile| Some(number(self.latencies.get(second)?.quantile_us(quantile)?) / 1_000.0);
         let mean_cpu = |second: &i64| self.cpu.get(second).map(|nodes| nodes.iter().sum::<f64>() / number(nodes.len() as u64));
         let all = [
-            self.of_each("latency.p50", Unit::Milliseconds, |second| quantile_ms(second, 0.5)),
-            self.of_each("latency.p99", Unit::Milliseconds, |second| quantile_ms(second, 0.99)),
+            self.of_each("latency.p50", Unit::Ms, |second| quantile_ms(second, 0.5)),
+            self.of_each("latency.p99", Unit::Ms, |second| quantile_ms(second, 0.99)),
             self.of_each("metadata-requests.per-second", Unit::PerSecond, |second| self.requests.get(second)?.map(number)),
             // The first second of a baseline without a warm-up has no reading before it.
             self.of_each("broker.cpu-percent", Unit::Percent, mean_cpu),

@@ -4,8 +4,9 @@ mod noise;
 mod rules;
 
 use super::findings::Judgement;
-use super::model::{CellRuns, Unit};
+use super::model::CellRuns;
 use super::*;
+use crate::plan::model::Unit;
 use noise::{Figure, Noise, Order, cells};
 
 /// Comparisons of each kind.
@@ -18,11 +19,11 @@ const QUICK: Options = Options { seed: 7, permutations: 499 };
 fn real_figures() -> Vec<Figure> {
     let figure = |metric, unit, is_main, noise| Figure { metric, unit, is_main, noise, effect: 0.0 };
     vec![
-        figure("outage.max", Unit::Milliseconds, true, Noise::TwoModes(9_000.0, 13_000.0, 0.5)),
-        figure("latency.p99", Unit::Milliseconds, true, Noise::Normal(15.8, 1.2)),
+        figure("outage.max", Unit::Ms, true, Noise::TwoModes(9_000.0, 13_000.0, 0.5)),
+        figure("latency.p99", Unit::Ms, true, Noise::Normal(15.8, 1.2)),
         figure("metadata-requests.total", Unit::Count, true, Noise::Normal(973.0, 40.0)),
         figure("records.failed", Unit::Count, true, Noise::Poisson(0.7)),
-        figure("latency.max", Unit::Milliseconds, false, Noise::LogNormal(40.0, 0.8)),
+        figure("latency.max", Unit::Ms, false, Noise::LogNormal(40.0, 0.8)),
         figure("outage.hang", Unit::Count, false, Noise::Poisson(0.1)),
     ]
 }
@@ -53,10 +54,10 @@ fn equal_settings_are_seldom_told_apart() {
 #[test]
 fn two_modes_and_heavy_tails_do_not_deceive_few_runs() {
     let kinds = [
-        (Noise::TwoModes(9_000.0, 13_000.0, 0.5), Unit::Milliseconds),
-        (Noise::TwoModes(9_000.0, 13_000.0, 0.15), Unit::Milliseconds),
+        (Noise::TwoModes(9_000.0, 13_000.0, 0.5), Unit::Ms),
+        (Noise::TwoModes(9_000.0, 13_000.0, 0.15), Unit::Ms),
         (Noise::Poisson(0.7), Unit::Count),
-        (Noise::LogNormal(40.0, 1.5), Unit::Milliseconds),
+        (Noise::LogNormal(40.0, 1.5), Unit::Ms),
     ];
     for (noise, unit) in kinds {
         let claims = claims(&only(noise, unit, 0.0), 5, Order::Rounds, 0.0);
@@ -66,7 +67,7 @@ fn two_modes_and_heavy_tails_do_not_deceive_few_runs() {
 
 #[test]
 fn drift_is_not_taken_for_a_difference() {
-    let figures = only(Noise::Normal(15.8, 1.2), Unit::Milliseconds, 0.0);
+    let figures = only(Noise::Normal(15.8, 1.2), Unit::Ms, 0.0);
     for (order, rho) in [(Order::Rounds, 0.9), (Order::OneAfterTheOther, 0.3)] {
         let claims = claims(&figures, 8, order, rho);
         assert!(claims <= 6, "{order:?}, rho {rho}: a difference in {claims} of {COMPARISONS} comparisons");
@@ -78,9 +79,9 @@ fn two_standard_deviations_are_found_with_as_many_runs_as_are_said_to_be_needed(
     let runs = runs_needed(1.0, 1);
     assert_eq!(runs, 12);
     let kinds = [
-        (Noise::Normal(15.8, 1.2), Unit::Milliseconds, 2.4),
+        (Noise::Normal(15.8, 1.2), Unit::Ms, 2.4),
         // The standard deviation of two equally likely values is half of what is between them.
-        (Noise::TwoModes(9_000.0, 13_000.0, 0.5), Unit::Milliseconds, -4_000.0),
+        (Noise::TwoModes(9_000.0, 13_000.0, 0.5), Unit::Ms, -4_000.0),
         (Noise::Poisson(25.0), Unit::Count, 10.0),
     ];
     for (noise, unit, effect) in kinds {
@@ -93,7 +94,7 @@ fn two_standard_deviations_are_found_with_as_many_runs_as_are_said_to_be_needed(
 fn few_runs_find_what_they_are_said_to() {
     for runs in [5, 6, 8] {
         let effect = 1.2 * detectable_by(runs, 1.0, 1);
-        let claims = claims(&only(Noise::Normal(15.8, 1.2), Unit::Milliseconds, effect), runs, Order::Rounds, 0.0);
+        let claims = claims(&only(Noise::Normal(15.8, 1.2), Unit::Ms, effect), runs, Order::Rounds, 0.0);
         // 190 of 200 are promised; one comparison of 200 is half a percent, and the promise is a mean.
         assert!(claims >= 184, "{runs} runs: a difference in only {claims} of {COMPARISONS} comparisons");
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures, Unit};
+use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures};
 use crate::analyze::findings::Verdict;
+use crate::plan::model::Unit;
 
 /// How the values of a figure scatter from run to run.
 #[derive(Clone, Copy, Debug)]

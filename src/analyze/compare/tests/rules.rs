@@ -13,7 +13,7 @@ fn runs(first: u32, values: &[f64]) -> Vec<RunFigures> {
 }
 
 fn figure(metric: &str, value: Option<f64>) -> RunFigure {
-    RunFigure { name: name(metric), unit: Unit::Milliseconds, value, is_main: true, about: String::new() }
+    RunFigure { name: name(metric), unit: Unit::Ms, value, is_main: true, about: String::new() }
 }
 
 fn pair(first: &[f64], second: &[f64]) -> Vec<CellRuns> {
@@ -178,7 +178,7 @@ fn one_run_each_is_compared_by_seconds_where_there_are_any() {
         let run = &mut cell.runs[0];
         run.figures.push(figure("latency.p99", Some(mean)));
         let seconds = (0..40).map(|second| mean + f64::from(second * 7 % 5) / 10.0).collect();
-        run.series.push(RunSeries { name: name("latency.p99"), unit: Unit::Milliseconds, seconds });
+        run.series.push(RunSeries { name: name("latency.p99"), unit: Unit::Ms, seconds });
     }
     let found = compare(&cells, Options::default());
     assert_eq!((found.basis, judgement(&found)), (Basis::Seconds, Judgement::OneRunEach));
