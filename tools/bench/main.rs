@@ -4,6 +4,7 @@
 //! as `librdkafka` (a feature), and Kafka's `ProducerPerformance` in a container. Not part of the product; `make bench` is its caller.
 
 mod about;
+mod bars;
 mod cluster;
 #[cfg(test)]
 #[path = "../documented.rs"]
@@ -25,6 +26,7 @@ mod source;
 #[path = "../stats.rs"]
 mod stats;
 mod subject;
+#[path = "../svg.rs"]
 mod svg;
 #[path = "../swap_rows.rs"]
 mod swap_rows;

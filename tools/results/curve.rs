@@ -3,14 +3,14 @@
 
 use std::fmt::Write;
 
+use crate::svg::{begin, escaped};
+
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 52.0;
-/// A grey with a contrast of 4 or more to white and to black alike.
-const TEXT: &str = "#7d8590";
 const GRID: &str = "#7d859040";
 /// Colours and shapes of series: told apart without colour too.
 const SERIES: [(&str, Shape); 3] = [("#2f81f7", Shape::Disc), ("#d55e00", Shape::Square), ("#009e73", Shape::Triangle)];
@@ -102,11 +102,7 @@ pub(crate) fn draw(words: Words<'_>, series: &[Series]) -> Option<String> {
     let y = Axis::around(points().flat_map(|point| [point.median, point.max]), HEIGHT - BOTTOM, TOP)?;
     let mut svg = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        svg,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, sans-serif" font-size="13" fill="{TEXT}" role="img" aria-label="{}">"#,
-        escaped(words.description)
-    );
+    let _ = writeln!(svg, "{}", begin(WIDTH, HEIGHT, words.description));
     let _ = writeln!(svg, r#"<text x="0" y="18" font-size="14" font-weight="600">{}</text>"#, escaped(words.title));
     axes(&mut svg, words, x, y);
     for (number, (series, look)) in series.iter().zip(SERIES.iter().cycle()).enumerate() {
@@ -163,10 +159,6 @@ fn mark(svg: &mut String, (colour, shape): (&str, Shape), x: f64, y: f64) {
             writeln!(svg, r#"<path d="M{x:.1} {top:.1}L{:.1} {bottom:.1}H{:.1}Z" fill="{colour}"/>"#, x + 6.0, x - 6.0)
         }
     };
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

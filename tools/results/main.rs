@@ -10,6 +10,8 @@ mod page;
 mod roll;
 #[path = "../stats.rs"]
 mod stats;
+#[path = "../svg.rs"]
+mod svg;
 mod table;
 
 use std::path::PathBuf;

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use kafka_chaos::digits::grouped;
 
+use crate::bars;
 use crate::page::bars::{Bar, Limit};
 use crate::page::{Section, ranged, rows, table, three_digits};
 use crate::paired::{FILE, Row, ratios};
 use crate::stats::Spread;
 use crate::subject::{Setting, Subject};
-use crate::svg;
 
 const PICTURE: &str = "producers.svg";
 const OTHERS: [Subject; 2] = [Subject::Librdkafka, Subject::Java];
@@ -103,7 +103,7 @@ fn bars(measured: &[Row]) -> Vec<Bar> {
 }
 
 fn picture(measured: &[Row]) -> String {
-    let panel = |setting: Setting, what: &str, figure: Figure| svg::Panel {
+    let panel = |setting: Setting, what: &str, figure: Figure| bars::Panel {
         title: format!("{what}, {}", if setting == Setting::Same { "same settings" } else { "own defaults" }),
         bars: Subject::ALL.iter().filter_map(|subject| bar(measured, setting, *subject, figure)).collect(),
         is_logarithmic: false,
@@ -114,11 +114,11 @@ fn picture(measured: &[Row]) -> String {
         .flat_map(|setting| [panel(*setting, "Records per second", RATE), panel(*setting, "CPU seconds per million records", CPU)])
         .filter(|panel| !panel.bars.is_empty())
         .collect();
-    svg::draw("Records per second and CPU time of three producers", &panels)
+    bars::draw("Records per second and CPU time of three producers", &panels)
 }
 
-fn bar(measured: &[Row], setting: Setting, subject: Subject, figure: Figure) -> Option<svg::Bar> {
+fn bar(measured: &[Row], setting: Setting, subject: Subject, figure: Figure) -> Option<bars::Bar> {
     let spread = spread(measured, setting, subject, figure)?;
     let is_ours = subject == Subject::Native;
-    Some(svg::Bar { label: subject.title().to_owned(), spread, text: three_digits(spread.median), is_ours })
+    Some(bars::Bar { label: subject.title().to_owned(), spread, text: three_digits(spread.median), is_ours })
 }

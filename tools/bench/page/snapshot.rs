@@ -6,11 +6,11 @@ use std::path::Path;
 
 use kafka_chaos::digits::grouped;
 
+use crate::bars;
 use crate::page::bars::{Bar, Limit};
 use crate::page::micro::time;
 use crate::page::{Section, rows, table, three_digits};
 use crate::stats::Spread;
-use crate::svg;
 use crate::swap_rows::{DROP, FILE, MOST_READERS, MOST_SWAPS_PER_SECOND, OURS, READERS, READS, RW_LOCK, Row, SEEN, UNIT};
 
 const PICTURE: &str = "snapshot.svg";
@@ -152,19 +152,19 @@ fn worst(
 }
 
 fn picture(measured: &[Row]) -> String {
-    let panel = |readers: usize| svg::Panel {
+    let panel = |readers: usize| bars::Panel {
         title: format!("CPU time per read, {}, {} swaps/s (logarithmic)", of_readers(readers), grouped(MOST_SWAPS_PER_SECOND.into())),
         bars: ways(measured)
             .into_iter()
             .filter_map(|way| {
                 let spread = Spread::of(shown(measured, READS, &way, readers).filter_map(|row| row.cpu_ns))?;
                 let text = format!("{}{}", time(spread.median), mark(measured, &way, readers));
-                Some(svg::Bar { is_ours: way == OURS, label: way, spread, text })
+                Some(bars::Bar { is_ours: way == OURS, label: way, spread, text })
             })
             .collect(),
         is_logarithmic: true,
     };
-    svg::draw("CPU time per read of the current snapshot", &[panel(1), panel(MOST_READERS)])
+    bars::draw("CPU time per read of the current snapshot", &[panel(1), panel(MOST_READERS)])
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::stats::Spread;
+use crate::svg::{TEXT, begin, escaped};
 
 const WIDTH: f64 = 760.0;
 const LABEL_WIDTH: f64 = 210.0;
@@ -13,8 +14,6 @@ const TITLE_HEIGHT: f64 = 34.0;
 const GAP: f64 = 14.0;
 /// The strokes at the ends of a range.
 const CAP_HEIGHT: f64 = 8.0;
-/// A grey with a contrast of 4 or more to white and to black alike.
-const TEXT: &str = "#7d8590";
 /// Of a range where it lies on its bar: dark enough for both colours of bars.
 const ON_BAR: &str = "#1f2328";
 
@@ -42,11 +41,7 @@ pub(crate) fn draw(description: &str, panels: &[Panel]) -> String {
     let height: f64 = panels.iter().map(|panel| TITLE_HEIGHT + STEP * panel.bars.len() as f64 + GAP).sum();
     let mut svg = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        svg,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="13" fill="{TEXT}" role="img" aria-label="{}">"#,
-        escaped(description)
-    );
+    let _ = writeln!(svg, "{}", begin(WIDTH, height, description));
     let mut top = 0.0;
     for panel in panels {
         let _ = writeln!(svg, r#"<text x="0" y="{:.1}" font-size="14" font-weight="600">{}</text>"#, top + 20.0, escaped(&panel.title));
@@ -90,10 +85,6 @@ fn scaled(panel: &Panel, value: f64) -> f64 {
     }
     let least = panel.bars.iter().map(|bar| bar.spread.min).filter(|value| *value > 0.0).fold(greatest, f64::min) / 10.0;
     room * (value.max(least) / least).ln() / (greatest / least).ln()
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
