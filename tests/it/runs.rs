@@ -113,15 +113,20 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     assert_eq!(sum("metadata_requests"), ours);
     let brokers = requests_in_logs(&results, "steady").values().sum::<u64>();
     let cut_off = results.text("facts.jsonl").lines().filter(|line| is_cut_off(line)).count() as u64;
-    assert!(brokers <= ours && ours <= brokers + cut_off, "brokers {brokers}, ours {ours}, of which {cut_off} cut off");
+    let unlogged = 10 * ANSWERED_UNLOGGED_MAX;
+    assert!(brokers <= ours && ours <= brokers + cut_off + unlogged, "brokers {brokers}, ours {ours}, of which {cut_off} cut off");
     assert_storm(&results, ours);
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
     assert_eq!(left_of(&results.run), [""; 0]);
 }
 
-/// Requesters are counted as the brokers count them but for what was cut off, and the parts of the run add up to the whole, `ours` for the
-/// producers.
+/// Answers that a client may have got from a node which was killed before it had logged them: a broker's network thread sends an answer and
+/// logs it in the same turn of its loop (`Processor.processCompletedSends`), before it takes up what the client asks next.
+const ANSWERED_UNLOGGED_MAX: u64 = 1;
+
+/// Requesters are counted as the brokers count them but for what was cut off or not logged any more, and the parts of the run add up to the
+/// whole, `ours` for the producers.
 fn assert_storm(results: &Results, ours: u64) {
     let parts = results.run["storm"].as_array().unwrap();
     let of_step: Vec<_> = parts.iter().filter_map(|part| part["step"].as_u64()).collect();
@@ -138,9 +143,12 @@ fn assert_storm(results: &Results, ours: u64) {
         let group = results.run["requesters"].as_array().unwrap().iter().find(|group| group["name"] == name).unwrap();
         let count = |key: &str| group[key].as_u64().unwrap();
         let brokers = requests_in_logs(results, name).values().sum::<u64>();
-        let (sent, failed) = (count("sent"), count("failed"));
+        let (sent, failed, unlogged) = (count("sent"), count("failed"), count("requesters") * ANSWERED_UNLOGGED_MAX);
         assert_eq!((sent, count("ok")), (count("due"), sent - failed), "{group}");
-        assert!(brokers <= sent && sent <= brokers + failed, "{name}: brokers {brokers}, ours {sent}, of which {failed} cut off");
+        assert!(
+            brokers <= sent && sent <= brokers + failed + unlogged,
+            "{name}: brokers {brokers}, ours {sent}, of which {failed} cut off"
+        );
         assert_eq!((sum(name, "requests"), sum(name, "response_bytes")), (sent, count("response_bytes")));
         assert!(of_group(name).iter().any(|client| client["round_trip"]["p99_us"].as_u64() > Some(0)), "{name}");
         assert_eq!((count("topics_max"), count("partitions_max")), (topics, partitions), "{name}");
