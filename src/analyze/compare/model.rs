@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::analyze::findings::Verdict;
-use crate::plan::model::Unit;
+pub use crate::plan::model::Unit;
 
 /// One setting and the runs made with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

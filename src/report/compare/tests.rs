@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{csv, json, text};
 use crate::analyze::compare::findings::ComparisonFindings;
-use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures};
+use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures, Unit};
 use crate::analyze::compare::{Options, compare};
 use crate::analyze::findings::Verdict;
-use crate::plan::model::Unit;
 
 fn figure(metric: &str, window: &str, unit: Unit, value: Option<f64>) -> RunFigure {
     let name = FigureName { metric: metric.to_owned(), group: None, window: window.to_owned() };
