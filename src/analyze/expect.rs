@@ -1,8 +1,7 @@
 //! Expectations: a figure of the run held against what the plan says.
 
-use crate::analyze::Analysis;
-use crate::analyze::figures::{FigureKey, Unknown};
-use crate::analyze::findings::{ExpectationFinding, Findings};
+use crate::analyze::figures::{FigureKey, Measured, Unknown};
+use crate::analyze::findings::ExpectationFinding;
 use crate::plan::model::{Comparison, Expectation, Metric, Window};
 use crate::record::fact::Fact;
 
@@ -64,9 +63,9 @@ impl Expected {
     }
 
     /// Holds it against the run.
-    pub(crate) fn check(&self, analysis: &Analysis, findings: &Findings) -> ExpectationFinding {
+    pub(crate) fn check(&self, measured: &Measured<'_>) -> ExpectationFinding {
         let comparison = Comparison::ALL.iter().find(|(_, sign)| *sign == self.comparison).map(|(comparison, _)| *comparison);
-        let figure = self.figure(analysis, findings);
+        let figure = self.figure(measured);
         let unit = self.metric.map_or("", |metric| metric.info().unit.suffix());
         let value = figure.as_ref().ok().copied();
         ExpectationFinding {
@@ -78,10 +77,10 @@ impl Expected {
         }
     }
 
-    fn figure(&self, analysis: &Analysis, findings: &Findings) -> Result<f64, Unknown> {
+    fn figure(&self, measured: &Measured<'_>) -> Result<f64, Unknown> {
         let metric = self.metric.ok_or(Unknown::Metric)?;
         let window = self.window.clone().unwrap_or_else(|| metric.info().window.clone());
-        analysis.figure_except(findings, &FigureKey { metric, group: self.group.clone(), window }, &self.except)
+        measured.figure(&FigureKey { metric, group: self.group.clone(), window }, &self.except)
     }
 
     /// `records.failed == 0 (steady) in baseline, except step 1`.

@@ -44,6 +44,7 @@ pub use spread::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyze::expect::Expected;
+use crate::analyze::figures::Measured;
 use crate::analyze::findings::{CheckFinding, Findings, GroupFinding, StepFinding, Verdict};
 use crate::analyze::outage::{GroupBasis, Hit, OutageReport, Stretches};
 use crate::analyze::parts::Part;
@@ -181,7 +182,8 @@ impl Analysis {
             ended_ms: self.ended.as_ref().map(|(time_us, _)| millis(*time_us)),
             groups,
         };
-        findings.expectations = self.expected.iter().map(|expected| expected.check(self, &findings)).collect();
+        let measured = Measured::new(self, &findings, windows, hits);
+        findings.expectations = self.expected.iter().map(|expected| expected.check(&measured)).collect();
         findings.summary = summary::sentences(&findings);
         (findings.verdict, findings.reasons, findings.checks) = self.verdict(&findings, &outages);
         findings

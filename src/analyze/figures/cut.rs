@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::load::Latencies;
 use super::outages::Outages;
-use super::{Selection, Unknown};
+use super::{FigureKey, Selection, Unknown};
 use crate::analyze::Analysis;
 use crate::analyze::findings::{Findings, GroupFinding};
 use crate::analyze::outage::Hit;
@@ -14,7 +14,7 @@ use crate::plan::model::{Asker, Metric, Window};
 
 /// All that figures are taken from.
 #[derive(Debug)]
-pub(super) struct Measured<'a> {
+pub(crate) struct Measured<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) findings: &'a Findings,
     pub(super) windows: Vec<StepWindow>,
@@ -22,10 +22,37 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    pub(super) fn new(analysis: &'a Analysis, findings: &'a Findings) -> Self {
+    /// With the windows of its steps, and the outages that belong to them.
+    pub(crate) fn new(analysis: &'a Analysis, findings: &'a Findings, windows: Vec<StepWindow>, hits: Vec<Hit>) -> Self {
+        Self { analysis, findings, windows, hits }
+    }
+
+    /// Of an analysis that has told its findings.
+    pub(super) fn of(analysis: &'a Analysis, findings: &'a Findings) -> Self {
         let windows = step_windows(&analysis.steps);
         let hits = analysis.hits(&windows, &analysis.basis());
-        Self { analysis, findings, windows, hits }
+        Self::new(analysis, findings, windows, hits)
+    }
+
+    /// One figure without what happened in some windows.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub(crate) fn figure(&self, key: &FigureKey, except: &[Window]) -> Result<f64, Unknown> {
+        let info = key.metric.info();
+        if !info.windows.know(&key.window) {
+            return Err(Unknown::Window(key.window.to_string()));
+        }
+        if let Some(window) = except.iter().find(|window| !info.windows.can_leave_out(window)) {
+            return Err(Unknown::Window(window.to_string()));
+        }
+        if let Some(group) = &key.group
+            && !self.analysis.group_choices(self.findings, info.groups).contains(&Some(group.as_str()))
+        {
+            return Err(Unknown::Group(group.clone()));
+        }
+        let selection = self.analysis.select(&key.window, except);
+        Cut::new(self, &key.window, &selection, key.group.as_deref()).value(key.metric)
     }
 }
 

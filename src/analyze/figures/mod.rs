@@ -17,7 +17,8 @@ mod whole;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use self::cut::{Cut, Measured};
+use self::cut::Cut;
+pub(crate) use self::cut::Measured;
 use self::selection::Selection;
 use crate::analyze::Analysis;
 use crate::analyze::findings::Findings;
@@ -119,7 +120,7 @@ impl Analysis {
     /// of their own up to the first 50. `findings` are this analysis's own.
     #[must_use]
     pub fn figures(&self, findings: &Findings) -> Vec<Figure> {
-        let measured = Measured::new(self, findings);
+        let measured = Measured::of(self, findings);
         let mut figures = Vec::new();
         for window in self.windows() {
             let selection = self.select(&window, &[]);
@@ -135,35 +136,6 @@ impl Analysis {
             }
         }
         figures
-    }
-
-    /// One figure. `findings` are this analysis's own.
-    ///
-    /// # Errors
-    /// Why it is not known.
-    pub fn figure(&self, findings: &Findings, key: &FigureKey) -> Result<f64, Unknown> {
-        self.figure_except(findings, key, &[])
-    }
-
-    /// One figure without what happened in some windows.
-    ///
-    /// # Errors
-    /// Why it is not known.
-    pub fn figure_except(&self, findings: &Findings, key: &FigureKey, except: &[Window]) -> Result<f64, Unknown> {
-        let info = key.metric.info();
-        if !info.windows.know(&key.window) {
-            return Err(Unknown::Window(key.window.to_string()));
-        }
-        if let Some(window) = except.iter().find(|window| !info.windows.can_leave_out(window)) {
-            return Err(Unknown::Window(window.to_string()));
-        }
-        if let Some(group) = &key.group
-            && !self.group_choices(findings, info.groups).contains(&Some(group.as_str()))
-        {
-            return Err(Unknown::Group(group.clone()));
-        }
-        let selection = self.select(&key.window, except);
-        Cut::new(&Measured::new(self, findings), &key.window, &selection, key.group.as_deref()).value(key.metric)
     }
 
     fn select(&self, window: &Window, except: &[Window]) -> Result<Selection, Unknown> {

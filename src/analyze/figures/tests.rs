@@ -24,7 +24,7 @@ fn check(stream: &Sample, table: &[(&str, &str, &str, Result<f64, &str>)]) {
         let metric = Metric::find(metric).unwrap_or_else(|| panic!("no metric {metric}"));
         let group = (!group.is_empty()).then(|| (*group).to_owned());
         let key = FigureKey { metric, group, window: Window::read(window) };
-        match (analysis.figure(&findings, &key), expected) {
+        match (Measured::of(&analysis, &findings).figure(&key, &[]), expected) {
             (Ok(value), Ok(expected)) => assert!((value - expected).abs() < 1e-9, "{key}: {value}, not {expected}"),
             (Err(unknown), Err(why)) => assert!(unknown.to_string().contains(why), "{key}: {unknown}"),
             (value, expected) => panic!("{key}: {value:?}, not {expected:?}"),
@@ -120,9 +120,10 @@ proptest! {
             });
         }
         let (analysis, findings) = analysis(&stream.end(38_000));
+        let measured = Measured::of(&analysis, &findings);
         let value = |window: &Window, except: &[Window]| {
             let key = FigureKey { window: window.clone(), ..FigureKey::of(Metric::find("records.failed").unwrap()) };
-            analysis.figure_except(&findings, &key, except).unwrap_or(0.0)
+            measured.figure(&key, except).unwrap_or(0.0)
         };
         let sum = |windows: &[Window]| windows.iter().map(|window| value(window, &[])).sum::<f64>();
         let (whole, of_steps) = (value(&Window::Run, &[]), value(&Window::Steps, &[]));
@@ -260,7 +261,7 @@ fn what_happened_in_windows_that_do_not_count_is_not_counted() {
         let (analysis, findings) = analysis(stream);
         let key = FigureKey { metric: Metric::find(metric).unwrap(), group: None, window: Window::read(window) };
         let except: Vec<Window> = except.iter().map(|window| Window::read(window)).collect();
-        match (analysis.figure_except(&findings, &key, &except), expected) {
+        match (Measured::of(&analysis, &findings).figure(&key, &except), expected) {
             (Err(unknown), Err(why)) => assert!(unknown.to_string().contains(why), "{key}: {unknown}"),
             (value, expected) => assert_eq!(value.ok(), expected.ok(), "{key} except {except:?}"),
         }
@@ -449,8 +450,9 @@ fn all_figures_are_listed_once_and_are_what_they_are_alone() {
     let has = |window: &str| keys.iter().any(|key| key.window == Window::read(window));
     let listed = ["step 1", "step 2", "kill", "start", "restart", "step 3", "wait"].map(has);
     assert_eq!(listed, [true, true, true, true, true, false, false]);
+    let measured = Measured::of(&analysis, &findings);
     for figure in figures.iter().step_by(7) {
-        assert_eq!(analysis.figure(&findings, &figure.key), figure.value, "{}", figure.key);
+        assert_eq!(measured.figure(&figure.key, &[]), figure.value, "{}", figure.key);
     }
 }
 
