@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::findings::{Caches, CountLane, LeaderLane};
+use super::lanes::within_bounds;
 use crate::analyze::names::Names;
 use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
 use crate::record::fact::{Fact, Stamped};
@@ -140,12 +141,8 @@ impl<E> LaneSet<E> {
     fn shown(&self, weight: impl Fn(&Key) -> i64) -> (Vec<(&Key, &LaneSeries<E>)>, u64) {
         let mut order: Vec<_> = self.lanes.iter().map(|(key, lane)| (weight(key), key, lane)).collect();
         order.sort_by_key(|(weight, _, lane)| std::cmp::Reverse((*weight, lane.events.len())));
-        let mut events = 0;
-        let fits = |(_, _, lane): &(i64, &Key, &LaneSeries<E>)| {
-            events += lane.events.len();
-            events <= SHOWN_EVENTS_MAX
-        };
-        let mut shown: Vec<_> = order.into_iter().take(SHOWN_MAX).take_while(fits).map(|(_, key, lane)| (key, lane)).collect();
+        let shown = within_bounds(order, |(_, _, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
+        let mut shown: Vec<_> = shown.into_iter().map(|(_, key, lane)| (key, lane)).collect();
         shown.sort_by_key(|(key, _)| **key);
         let cut: u64 = shown.iter().map(|(_, lane)| lane.left_out).sum();
         let left_out = (self.lanes.len() - shown.len()) as u64 + self.refused + cut;

@@ -119,16 +119,21 @@ impl LaneSet {
     pub(super) fn finding(&self, scale: Scale) -> Lanes {
         let mut order: Vec<(&Key, &LaneSeries)> = self.lanes.iter().collect();
         order.sort_by_key(|(_, lane)| std::cmp::Reverse((lane.leaders_changed, lane.events.len())));
-        let mut events = 0;
-        let fits = |(_, lane): &(&Key, &LaneSeries)| {
-            events += lane.events.len();
-            events <= SHOWN_EVENTS_MAX
-        };
-        let mut shown: Vec<_> = order.into_iter().take(SHOWN_MAX).take_while(fits).collect();
+        let mut shown = within_bounds(order, |(_, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
         shown.sort_by_key(|(key, _)| *key);
         let left_out = self.lanes.len() - shown.len() + self.refused.len();
         Lanes { topics: shown.into_iter().map(|(key, lane)| lane.finding(key, scale)).collect(), left_out: left_out as u64 }
     }
+}
+
+/// The first lanes that fit into both bounds: so many of them, with so many events together.
+pub(super) fn within_bounds<T>(order: Vec<T>, events_of: impl Fn(&T) -> usize, lanes_max: usize, events_max: usize) -> Vec<T> {
+    let mut events = 0;
+    let fits = |lane: &T| {
+        events += events_of(lane);
+        events <= events_max
+    };
+    order.into_iter().take(lanes_max).take_while(fits).collect()
 }
 
 impl LaneSeries {
