@@ -60,6 +60,13 @@ function choice(label, names, chosen, onChoose) {
   return element("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
 }
 
+/** The choice among steps; nothing where there is one alone. */
+function choiceOfSteps(steps, chosen, onChoose) {
+  if (steps.length <= 1) return [];
+  const names = steps.map((step) => `${step.step} ${step.label}`);
+  return [choice("Step", names, chosen, onChoose)];
+}
+
 /** A sentence in which names stand between backticks. */
 const sentence = (text) => text.split("`").map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
 

@@ -30,15 +30,7 @@ function outages(plot, data) {
       ),
     );
   };
-  if (steps.length > 1)
-    plot.append(
-      choice(
-        "Step",
-        steps.map((step) => `${step.step} ${step.label}`),
-        longest,
-        show,
-      ),
-    );
+  plot.append(...choiceOfSteps(steps, longest, show));
   plot.append(about, heat.root, heatKey(most), listed);
   noteLeftOut(plot, leftOut, "outages, the shortest,");
   show(longest);

@@ -42,19 +42,21 @@ function layers(plot, data) {
   const box = element("div");
   const longest = steps.reduce((best, step, at) => (heldMs(step) > heldMs(steps[best]) ? at : best), 0);
   const show = (at) => box.replaceChildren(...waterfall(steps[at]));
-  if (steps.length > 1)
-    plot.append(
-      choice(
-        "Step",
-        steps.map((step) => `${step.step} ${step.label}`),
-        longest,
-        show,
-      ),
-    );
+  plot.append(...choiceOfSteps(steps, longest, show));
   plot.append(box);
   noteLeftOut(plot, data.layers_left_out, "steps");
   show(longest);
   return null;
+}
+
+/** A table whose last column is drawn. */
+function waterfallTable(caption, head, rows) {
+  const parts = [
+    element("caption", { class: "for-readers" }, caption),
+    element("thead", {}, head),
+    element("tbody", {}, ...rows),
+  ];
+  return element("div", { class: "scroll" }, element("table", { class: "figures waterfall" }, ...parts));
 }
 
 const heldMs = (step) => step.segments.reduce((sum, segment) => sum + segment.for_ms, 0);
@@ -103,17 +105,7 @@ function waterfall(step) {
     ),
     step.held ? element("p", { class: "held" }, ...sentence(step.held)) : null,
     waitStrip(step, share, length),
-    element(
-      "div",
-      { class: "scroll" },
-      element(
-        "table",
-        { class: "figures waterfall" },
-        element("caption", { class: "for-readers" }, `Layers after step ${step.step}`),
-        element("thead", {}, head),
-        element("tbody", {}, ...rows),
-      ),
-    ),
+    waterfallTable(`Layers after step ${step.step}`, head, rows),
     waterfallKey(),
   ].filter(Boolean);
 }
@@ -261,18 +253,6 @@ function firstAck(plot, data) {
       );
     }),
   );
-  plot.append(
-    element(
-      "div",
-      { class: "scroll" },
-      element(
-        "table",
-        { class: "figures waterfall" },
-        element("caption", { class: "for-readers" }, "From construction to the first acknowledgement, by stage"),
-        element("thead", {}, head),
-        element("tbody", {}, ...rows),
-      ),
-    ),
-  );
+  plot.append(waterfallTable("From construction to the first acknowledgement, by stage", head, rows));
   return null;
 }
