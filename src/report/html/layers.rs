@@ -1,8 +1,5 @@
 //! Which layer held each step up: in words, as a table of stages, and as a picture.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-
 use maud::{Markup, html};
 
 use super::Content;
@@ -11,7 +8,7 @@ use super::table::{Look, more, shortened, table};
 use crate::analyze::findings::Findings;
 use crate::analyze::layers::findings::LayerFinding;
 use crate::record::layer::Layer;
-use crate::report::text::layers::{caches, end_of, held, rows, title};
+use crate::report::text::layers::{caches, end_of, held, held_longest, rows, title};
 use crate::report::text::table::{Table, Titled};
 
 /// Steps whose layers are shown; those that were held up longest.
@@ -38,10 +35,7 @@ pub(super) fn section(content: Content<'_>) -> Markup {
 
 /// The findings that are shown, in the order of steps.
 pub(super) fn shown(findings: &Findings) -> Vec<&LayerFinding> {
-    let mut order: Vec<&LayerFinding> = findings.layers.iter().collect();
-    order.sort_by_key(|layers| Reverse(layers.held.as_ref().map_or((false, -1), |held| (held.is_stuck, held.for_ms))));
-    let steps: BTreeSet<u32> = order.into_iter().take(SHOWN_MAX).map(|layers| layers.step).collect();
-    findings.layers.iter().filter(|layers| steps.contains(&layers.step)).collect()
+    held_longest(findings, SHOWN_MAX)
 }
 
 fn step(findings: &Findings, layers: &LayerFinding) -> Markup {

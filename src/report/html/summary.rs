@@ -6,6 +6,7 @@ use super::Content;
 use super::table::{more, shortened};
 use crate::analyze::findings::{ExpectationFinding, Findings, OutageFigures, StepFinding};
 use crate::report::text::format::{moment_ms, span_ms};
+use crate::report::text::head::all_warnings;
 use crate::report::text::steps;
 
 /// Sentences that stand at the top.
@@ -44,8 +45,7 @@ fn list(class: &str, items: &[String], what: &str) -> Markup {
 }
 
 fn warnings(findings: &Findings) -> Markup {
-    let of_groups = findings.groups.iter().flat_map(|group| group.warnings.iter().map(move |warning| format!("{}: {warning}", group.name)));
-    let warnings: Vec<String> = findings.warnings.iter().cloned().chain(of_groups).collect();
+    let warnings = all_warnings(findings);
     html! {
         @if !warnings.is_empty() {
             h3 { "Warnings" }

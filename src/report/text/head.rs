@@ -41,9 +41,14 @@ pub(super) fn expectations(page: &mut Page, findings: &Findings) {
     page.table(&Titled::new("Expectations", table));
 }
 
-pub(super) fn warnings(page: &mut Page, findings: &Findings) {
+/// The run's warnings, then those of its groups.
+pub(crate) fn all_warnings(findings: &Findings) -> Vec<String> {
     let of_groups = findings.groups.iter().flat_map(|group| group.warnings.iter().map(move |warning| format!("{}: {warning}", group.name)));
-    let warnings: Vec<String> = findings.warnings.iter().cloned().chain(of_groups).collect();
+    findings.warnings.iter().cloned().chain(of_groups).collect()
+}
+
+pub(super) fn warnings(page: &mut Page, findings: &Findings) {
+    let warnings = all_warnings(findings);
     let style = page.style;
     let lines = warnings.iter().flat_map(|warning| {
         wrapped(warning, WIDTH - 4).into_iter().enumerate().map(move |(at, line)| {

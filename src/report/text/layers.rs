@@ -1,6 +1,7 @@
 //! Each step's way through the layers: what held it up, and when each layer knew, as bars on one scale.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Page;
 use super::format::{moment_ms, span_ms, wrapped};
@@ -20,11 +21,8 @@ const BAR: i64 = 34;
 const TOGETHER_MS: i64 = 100;
 
 pub(super) fn layers(page: &mut Page, findings: &Findings) {
-    let mut order: Vec<&LayerFinding> = findings.layers.iter().collect();
-    order.sort_by_key(|layers| layers.held.as_ref().map_or((2, 0), |held| (i32::from(!held.is_stuck), -held.for_ms)));
-    let shown: Vec<u32> = order.iter().take(SHOWN_MAX).map(|layers| layers.step).collect();
     let mut lines = Vec::new();
-    for layers in findings.layers.iter().filter(|layers| shown.contains(&layers.step)) {
+    for layers in held_longest(findings, SHOWN_MAX) {
         lines.extend(step(page, findings, layers));
     }
     if findings.layers.len() > SHOWN_MAX {
@@ -37,6 +35,14 @@ pub(super) fn layers(page: &mut Page, findings: &Findings) {
         );
     }
     page.part("Layers, from the fault to the first ack", lines);
+}
+
+/// Of all steps so many that are stuck or were held up longest, in their own order.
+pub(crate) fn held_longest(findings: &Findings, most: usize) -> Vec<&LayerFinding> {
+    let mut order: Vec<&LayerFinding> = findings.layers.iter().collect();
+    order.sort_by_key(|layers| Reverse(layers.held.as_ref().map_or((false, -1), |held| (held.is_stuck, held.for_ms))));
+    let steps: BTreeSet<u32> = order.into_iter().take(most).map(|layers| layers.step).collect();
+    findings.layers.iter().filter(|layers| steps.contains(&layers.step)).collect()
 }
 
 fn step(page: &Page, findings: &Findings, layers: &LayerFinding) -> Vec<String> {
