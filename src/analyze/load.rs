@@ -177,6 +177,17 @@ pub(crate) fn merge(sum: &mut Option<LatencyHistogram>, more: Option<LatencyHist
     }
 }
 
+/// The same with one that is needed elsewhere too.
+pub(crate) fn add(sum: &mut Option<LatencyHistogram>, more: &LatencyHistogram) -> Result<(), HistogramError> {
+    match sum {
+        Some(sum) => sum.merge(more),
+        None => {
+            *sum = Some(more.clone());
+            Ok(())
+        }
+    }
+}
+
 /// Several histograms as one; `None` without any.
 pub(crate) fn merged<'a>(histograms: impl IntoIterator<Item = &'a Option<LatencyHistogram>>) -> Option<Cow<'a, LatencyHistogram>> {
     let mut sum: Option<Cow<'a, LatencyHistogram>> = None;
@@ -188,17 +199,6 @@ pub(crate) fn merged<'a>(histograms: impl IntoIterator<Item = &'a Option<Latency
         }
     }
     sum
-}
-
-/// The same with one that is needed elsewhere too.
-pub(crate) fn add(sum: &mut Option<LatencyHistogram>, more: &LatencyHistogram) -> Result<(), HistogramError> {
-    match sum {
-        Some(sum) => sum.merge(more),
-        None => {
-            *sum = Some(more.clone());
-            Ok(())
-        }
-    }
 }
 
 /// The figures of a histogram; `None` without values.

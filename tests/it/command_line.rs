@@ -1,12 +1,6 @@
 //! The program from outside, without a cluster: help, arguments, exit codes, and environments that do not allow a run.
 
-use std::process::Output;
-
-use crate::program::chaos;
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
+use crate::program::{chaos, text};
 
 #[test]
 fn every_command_has_help_with_examples() {

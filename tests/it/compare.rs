@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::program::{Running, chaos};
+use crate::program::{Running, chaos, text};
 use crate::support;
 
 /// Runs of a few seconds on one node.
@@ -36,10 +36,6 @@ fn written(folder: &Path, text: &str) -> PathBuf {
     let plan = folder.join("tiny.toml");
     std::fs::write(&plan, text).unwrap();
     plan
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]
