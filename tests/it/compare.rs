@@ -170,6 +170,8 @@ fn assert_told(out: &Path, table: &str) {
     let rows = |file: &str| csv::Reader::from_path(out.join(file)).unwrap().records().map(Result::unwrap).collect::<Vec<_>>();
     assert_eq!(rows("runs.csv").len(), 6);
     assert!(!rows("compare.csv").is_empty() && !rows("differences.csv").is_empty());
+    let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
+    assert_eq!(page.matches("/report.html\"").count(), 6, "a link to each run");
     let json: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("compare.json")).unwrap()).unwrap();
     let runs: Vec<u64> = json["cells"].as_array().unwrap().iter().map(|cell| cell["runs"].as_u64().unwrap()).collect();
     assert_eq!(runs, [2, 2], "controls are in no cell");

@@ -1,9 +1,10 @@
-//! `report.html` in a real browser: that every figure is drawn, answers to mouse and keyboard, fits a phone and paper, opens fast, and that
-//! nothing in it is fetched or, whatever things are called, executed. What the page says is tested where it is made.
+//! `report.html` and `compare.html` in a real browser: that every figure is drawn, answers to mouse and keyboard, fits a phone and paper, opens
+//! fast, and that nothing in them is fetched or, whatever things are called, executed. What a page says is tested where it is made.
 //!
 //! Needs `CHAOS_TEST_BROWSER`: 1, or the program (`make test` sets it). Without it these tests print that they were skipped.
 
 mod browser;
+mod compare;
 mod facts;
 
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use self::changes::Changes;
 pub(super) use self::error::ArgumentsError;
-use self::told::{Shown, tell};
+use self::told::{Files, Shown, tell};
 use super::{Exit, Globals, Output};
 use crate::analyze::compare::model::CellRuns;
 use crate::clock::Clock;
@@ -138,8 +138,7 @@ async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Ar
     let loaded = compare::load(&opened.path, &opened.manifest)?;
     screen.clear();
     let exit = if loaded.finished > 0 {
-        let shown = Shown { json: arguments.json, colours: globals.colours_on(&std::io::stdout()), folder: Some(&opened.path) };
-        tell(&loaded.cells, shown, &mut Output::stdout())?
+        told(&loaded.cells, arguments, globals, Some(&opened.manifest), Files::Beside(&opened.path))?
     } else {
         Exit::Unknown
     };
@@ -199,18 +198,36 @@ fn of_folders(folders: &[PathBuf], arguments: &Arguments, globals: Globals) -> a
             );
             writeln!(std::io::stderr(), "{}", globals.painter_for(&std::io::stderr()).paint(Tone::Warning, &text))?;
         }
-        return tell_folders(&loaded.cells, arguments, globals);
+        let again = if loaded.finished > 0 && !arguments.json { Files::Again(folder) } else { Files::None };
+        return tell_folders(&loaded.cells, arguments, globals, Some(&manifest), again);
     }
-    tell_folders(&compare::of_folders(folders)?, arguments, globals)
+    tell_folders(&compare::of_folders(folders)?, arguments, globals, None, Files::None)
 }
 
 /// Runs that are there already, in cells as they are told.
 fn of_cells(cells: &[CellOfFolders], arguments: &Arguments, globals: Globals) -> anyhow::Result<Exit> {
-    tell_folders(&compare::of_cells(cells)?, arguments, globals)
+    tell_folders(&compare::of_cells(cells)?, arguments, globals, None, Files::None)
 }
 
-fn tell_folders(cells: &[CellRuns], arguments: &Arguments, globals: Globals) -> anyhow::Result<Exit> {
+/// Writes into `--out`; where none is given, as `files` says.
+fn tell_folders(
+    cells: &[CellRuns],
+    arguments: &Arguments,
+    globals: Globals,
+    manifest: Option<&Manifest>,
+    files: Files<'_>,
+) -> anyhow::Result<Exit> {
     let folder = arguments.out.as_deref().map(compare::empty_folder).transpose()?;
-    let shown = Shown { json: arguments.json, colours: globals.colours_on(&std::io::stdout()), folder: folder.as_deref() };
-    tell(cells, shown, &mut Output::stdout())
+    told(cells, arguments, globals, manifest, folder.as_deref().map_or(files, Files::Apart))
+}
+
+fn told(
+    cells: &[CellRuns],
+    arguments: &Arguments,
+    globals: Globals,
+    manifest: Option<&Manifest>,
+    files: Files<'_>,
+) -> anyhow::Result<Exit> {
+    let shown = Shown { json: arguments.json, colours: globals.colours_on(&std::io::stdout()), manifest, files };
+    tell(cells, shown, &mut Output::stdout(), &mut std::io::stderr())
 }

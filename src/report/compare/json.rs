@@ -17,25 +17,25 @@ struct CompareFile<'a> {
 
 /// One cell on the curve.
 #[derive(Debug, Serialize)]
-struct Point<'a> {
-    cell: &'a str,
+pub(super) struct Point<'a> {
+    pub(super) cell: &'a str,
     settings: &'a [(String, String)],
     /// Until the last producer's cache showed a change.
-    seen_ms: Option<Value>,
+    pub(super) seen_ms: Option<Value>,
     /// The longest outage.
-    outage_ms: Option<Value>,
+    pub(super) outage_ms: Option<Value>,
     /// In the baseline.
-    metadata_requests_per_second_per_1000_clients: Option<Value>,
+    pub(super) metadata_requests_per_second_per_1000_clients: Option<Value>,
     /// Mean over brokers in the baseline, of one core.
-    broker_cpu_percent: Option<Value>,
+    pub(super) broker_cpu_percent: Option<Value>,
 }
 
 /// Over the cell's runs.
 #[derive(Debug, Serialize)]
-struct Value {
-    median: f64,
-    low: Option<f64>,
-    high: Option<f64>,
+pub(super) struct Value {
+    pub(super) median: f64,
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
 }
 
 /// The content of `compare.json`, ending with a new line.
@@ -43,8 +43,12 @@ struct Value {
 /// # Errors
 /// If the serializer refuses.
 pub fn compare_json(findings: &ComparisonFindings) -> Result<String, serde_json::Error> {
-    let curve = (0..findings.cells.len()).map(|cell| point(findings, cell)).collect();
-    Ok(serde_json::to_string_pretty(&CompareFile { findings, curve })? + "\n")
+    Ok(serde_json::to_string_pretty(&CompareFile { findings, curve: curve(findings) })? + "\n")
+}
+
+/// What each cell costs, and what it brings.
+pub(super) fn curve(findings: &ComparisonFindings) -> Vec<Point<'_>> {
+    (0..findings.cells.len()).map(|cell| point(findings, cell)).collect()
 }
 
 fn point(findings: &ComparisonFindings, cell: usize) -> Point<'_> {

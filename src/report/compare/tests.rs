@@ -48,7 +48,7 @@ fn cells(runs: u32) -> Vec<CellRuns> {
     vec![of_cell("5s", 1, 200.0), of_cell("600s", 2, 2.0)]
 }
 
-fn found(runs: u32) -> ComparisonFindings {
+pub(super) fn found(runs: u32) -> ComparisonFindings {
     compare(&cells(runs), Options::default())
 }
 

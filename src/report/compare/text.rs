@@ -59,7 +59,7 @@ fn head(findings: &ComparisonFindings, style: Style) -> Vec<String> {
 }
 
 /// Main figures that anybody measured, and others that differ.
-fn is_shown(figure: &FigureFinding) -> bool {
+pub(super) fn is_shown(figure: &FigureFinding) -> bool {
     let differs = figure.differences.iter().any(|difference| difference.judgement == Judgement::Difference);
     differs || figure.is_main && figure.cells.iter().any(|cell| cell.median.is_some())
 }
@@ -90,7 +90,7 @@ fn blocks(findings: &ComparisonFindings, shown: &[&FigureFinding]) -> Vec<Vec<us
 }
 
 /// `12.6 s [9.01 s, 13.1 s]`, and how often it is unknown.
-fn of_cell(figure: &FigureFinding, cell: usize) -> String {
+pub(super) fn of_cell(figure: &FigureFinding, cell: usize) -> String {
     let CellFigure { median, interval, unknown, .. } = &figure.cells[cell];
     let Some(median) = median else { return "unknown".to_owned() };
     let interval = interval.map_or_else(String::new, |interval| format!(" {}", range(figure, interval)));
@@ -98,7 +98,8 @@ fn of_cell(figure: &FigureFinding, cell: usize) -> String {
     format!("{}{interval}{unknown}", value(figure.unit, *median))
 }
 
-fn range(figure: &FigureFinding, interval: Interval) -> String {
+/// `[9.01 s, 13.1 s]`, marked if it is a mean's.
+pub(super) fn range(figure: &FigureFinding, interval: Interval) -> String {
     let mark = if interval.of == Middle::Mean { "*" } else { "" };
     format!("[{}, {}]{mark}", value(figure.unit, interval.low), value(figure.unit, interval.high))
 }
@@ -132,13 +133,14 @@ fn differences(lines: &mut Vec<String>, findings: &ComparisonFindings, shown: &[
     }
 }
 
-fn signed(figure: &FigureFinding, by: f64) -> String {
+/// `+3.10 s`, `-198/s`.
+pub(super) fn signed(figure: &FigureFinding, by: f64) -> String {
     let sign = if by > 0.0 { "+" } else { "" };
     format!("{sign}{}", value(figure.unit, by))
 }
 
 /// The greater of both probabilities that decide.
-fn p(difference: &DifferenceFinding) -> String {
+pub(super) fn p(difference: &DifferenceFinding) -> String {
     let decides = difference.p_adjusted.map(|p| p.max(difference.p_permutation.unwrap_or(0.0)));
     decides.map_or_else(String::new, probability)
 }

@@ -1,15 +1,18 @@
-//! Styles and scripts that the page carries within itself; `assets/` has them as files, and says whose they are.
+//! Styles and scripts that pages carry within themselves; `assets/` has them as files, and says whose they are.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// Style sheets in order.
-pub(super) const STYLES: [&str; 2] = [include_str!("assets/uplot.min.css"), include_str!("assets/report.css")];
+pub(crate) const STYLES: [&str; 2] = [include_str!("assets/uplot.min.css"), include_str!("assets/report.css")];
 
-/// Scripts in order: the library that draws lines, then ours.
-pub(super) const SCRIPTS: [&str; 2] = [
-    include_str!("assets/uplot.iife.min.js"),
+/// Scripts of a page in order: the library that draws lines, then ours.
+pub(crate) type Scripts = [&'static str; 2];
+
+/// Of the page of one run.
+pub(super) const RUN_SCRIPTS: Scripts = [
+    UPLOT,
     concat!(
         include_str!("assets/js/common.js"),
         include_str!("assets/js/frame.js"),
@@ -20,13 +23,30 @@ pub(super) const SCRIPTS: [&str; 2] = [
         include_str!("assets/js/percentiles.js"),
         include_str!("assets/js/waterfall.js"),
         include_str!("assets/js/heatmap.js"),
+        include_str!("assets/js/page.js"),
         include_str!("assets/js/report.js"),
     ),
 ];
 
+/// Of the page of a comparison.
+pub(crate) const COMPARE_SCRIPTS: Scripts = [
+    UPLOT,
+    concat!(
+        include_str!("assets/js/common.js"),
+        include_str!("assets/js/frame.js"),
+        include_str!("assets/js/percentiles.js"),
+        include_str!("assets/js/axes.js"),
+        include_str!("assets/js/curve.js"),
+        include_str!("assets/js/page.js"),
+        include_str!("assets/js/compare.js"),
+    ),
+];
+
+const UPLOT: &str = include_str!("assets/uplot.iife.min.js");
+
 /// What the page may do: run these very scripts with these very styles, and nothing else. It loads nothing and sends nothing.
-pub(super) fn policy() -> String {
-    let [scripts, styles] = [SCRIPTS, STYLES].map(|texts| texts.map(source).join(" "));
+pub(super) fn policy(scripts: Scripts) -> String {
+    let [scripts, styles] = [scripts, STYLES].map(|texts| texts.map(source).join(" "));
     format!("default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:; base-uri 'none'; form-action 'none'")
 }
 
@@ -47,14 +67,14 @@ mod tests {
 
     #[test]
     fn nothing_in_them_ends_its_own_element_or_asks_for_more() {
-        for asset in STYLES.iter().chain(&SCRIPTS) {
+        for asset in STYLES.iter().chain(&RUN_SCRIPTS).chain(&COMPARE_SCRIPTS) {
             let text = asset.to_lowercase();
             for forbidden in ["</script", "</style", "<!--", "@import", "eval(", "new function", "xmlhttprequest", "fetch("] {
                 assert!(!text.contains(forbidden), "{forbidden} in an asset");
             }
         }
         // The name of SVG is no address.
-        let own = [STYLES[1], SCRIPTS[1]].join("\n").replace("http://www.w3.org/2000/svg", "");
+        let own = [STYLES[1], RUN_SCRIPTS[1], COMPARE_SCRIPTS[1]].join("\n").replace("http://www.w3.org/2000/svg", "");
         assert!(!own.contains("http://www") && !own.contains("https://"), "the page refers to the outside");
     }
 }

@@ -1,9 +1,9 @@
-//! Places for pictures. The page's script fills them from its data; without it, the page says where the figures are.
+//! Places for pictures. A page's script fills them from its data; without it, the page says where the figures are.
 
 use maud::{Markup, html};
 
 /// A place for a picture.
-pub(super) fn figure(name: &str, caption: &str, file: &str) -> Markup {
+pub(crate) fn figure(name: &str, caption: &str, file: &str) -> Markup {
     html! {
         figure class="chart" id={ "fig-" (name) } data-chart=(name) {
             figcaption { (caption) }

@@ -8,24 +8,26 @@
 //!
 //! The same facts give the same bytes: no clock, no order by chance. Everything that a plan or a cluster may have named is escaped, and a
 //! Content-Security-Policy allows no script but those that are embedded here. The page is bounded, whatever the run was. Not here: how
-//! pictures are drawn (`assets/`), and figures that `analyze` could compute. Called by `results` and `replay`.
+//! pictures are drawn (`assets/`), and figures that `analyze` could compute. Called by `results` and `replay`; the page of a comparison
+//! (`compare::html`) uses the same frame, tables and assets.
 
 mod about;
-mod assets;
+pub(crate) mod assets;
 mod data;
-mod figure;
-mod frame;
+pub(crate) mod figure;
+pub(crate) mod frame;
+pub(crate) mod head;
 mod layers;
 mod sections;
 mod steps;
-mod summary;
-mod table;
+pub(crate) mod summary;
+pub(crate) mod table;
 
 #[cfg(test)]
 mod tests;
 
-use maud::Markup;
-
+use self::assets::RUN_SCRIPTS;
+use self::frame::{Page, document};
 use crate::analyze::findings::Findings;
 use crate::analyze::series::findings::SeriesFinding;
 use crate::record::error_sums::ErrorLedger;
@@ -47,20 +49,20 @@ pub struct Content<'a> {
     pub errors: &'a ErrorLedger,
 }
 
-/// A part of the page with a heading of its own.
-#[derive(Debug)]
-struct Section {
-    id: &'static str,
-    title: &'static str,
-    body: Markup,
-}
-
 /// The whole page.
 ///
 /// # Errors
 /// If the serializer refuses.
 pub fn page(content: Content<'_>) -> Result<String, serde_json::Error> {
-    let sections: Vec<Section> = sections::all(content).into_iter().filter(|section| !section.body.0.is_empty()).collect();
-    let data = data::json(content)?;
-    Ok(frame::document(content, &sections, &data).into_string())
+    let Content { run, findings, .. } = content;
+    let page = Page {
+        title: format!("{}: {}", run.plan, findings.verdict.word()),
+        version: head::version(run, "chaos"),
+        masthead: head::masthead(content),
+        sections: sections::all(content),
+        colophon: head::colophon(run),
+        data: &data::json(content)?,
+        scripts: RUN_SCRIPTS,
+    };
+    Ok(document(page).into_string())
 }

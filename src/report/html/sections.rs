@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 
 use super::figure::figure;
+use super::frame::Section;
 use super::table::{Look, more, table};
-use super::{Content, Section, about, layers, steps, summary};
+use super::{Content, about, layers, steps, summary};
 use crate::analyze::findings::Findings;
 use crate::digits::grouped;
 use crate::record::files::millis;

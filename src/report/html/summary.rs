@@ -35,7 +35,8 @@ pub(super) fn summary(content: Content<'_>) -> Markup {
     }
 }
 
-fn list(class: &str, items: &[String], what: &str) -> Markup {
+/// Items of a list, as many as there is room for.
+pub(crate) fn list(class: &str, items: &[String], what: &str) -> Markup {
     html! {
         @if !items.is_empty() {
             ul class=(class) { @for item in items.iter().take(SHOWN_MAX) { li { (shortened(item)) } } }

@@ -6,34 +6,34 @@ use crate::digits::grouped;
 use crate::report::text::table::{Align, Titled};
 
 /// Rows that a table has at most.
-pub(super) const ROWS_MAX: usize = 1_000;
+pub(crate) const ROWS_MAX: usize = 1_000;
 
 /// Characters that a cell has at most.
 const CELL_MAX: usize = 500;
 
 /// How a table differs from a plain one.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// Its `id`.
-    pub(super) id: Option<&'static str>,
+    pub(crate) id: Option<&'static str>,
     /// A row's own `id`.
-    pub(super) row_id: fn(&[String]) -> Option<String>,
+    pub(crate) row_id: fn(&[String]) -> Option<String>,
     /// A row's class.
-    pub(super) row_class: fn(&[String]) -> Option<&'static str>,
+    pub(crate) row_class: fn(&[String]) -> Option<&'static str>,
 }
 
 impl Look {
     /// Nothing special; one of several of its kind.
-    pub(super) const NAMELESS: Self = Self { id: None, row_id: |_| None, row_class: |_| None };
+    pub(crate) const NAMELESS: Self = Self { id: None, row_id: |_| None, row_class: |_| None };
 
     /// A table with this `id`, and nothing special about its rows.
-    pub(super) const fn plain(id: &'static str) -> Self {
+    pub(crate) const fn plain(id: &'static str) -> Self {
         Self { id: Some(id), ..Self::NAMELESS }
     }
 }
 
 /// A table; nothing without rows.
-pub(super) fn table(titled: &Titled, look: Look) -> Markup {
+pub(crate) fn table(titled: &Titled, look: Look) -> Markup {
     let Titled { title, table, notes } = titled;
     let columns: Vec<usize> = (0..table.columns().len()).filter(|at| table.rows().iter().any(|row| !row[*at].is_empty())).collect();
     let left_out = table.rows().len().saturating_sub(ROWS_MAX);
@@ -60,9 +60,9 @@ pub(super) fn table(titled: &Titled, look: Look) -> Markup {
 }
 
 /// A remark that something is left out, if it is.
-pub(super) fn more(left_out: usize, what: &str) -> Markup {
+pub(crate) fn more(left_out: usize, what: &str) -> Markup {
     html! {
-        @if left_out > 0 { p class="note" { (grouped(left_out as u64)) " more " (what) " are not on this page; the run's other files have them." } }
+        @if left_out > 0 { p class="note" { (grouped(left_out as u64)) " more " (what) " are not on this page; the other files beside it have them." } }
     }
 }
 
@@ -86,7 +86,7 @@ fn row_class(row: &[String], look: Look) -> Option<String> {
 }
 
 /// Text that fits, with dots if it was cut.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(CELL_MAX) {
         Some((end, _)) => format!("{} ...", &text[..end]),
         None => text.to_owned(),

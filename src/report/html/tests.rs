@@ -26,7 +26,7 @@ fn page_of(stream: &Sample) -> String {
 
 /// The page without its own styles and scripts.
 fn markup(page: &str) -> String {
-    assets::SCRIPTS.iter().chain(&assets::STYLES).fold(page.to_owned(), |page, asset| page.replace(asset, ""))
+    assets::RUN_SCRIPTS.iter().chain(&assets::STYLES).fold(page.to_owned(), |page, asset| page.replace(asset, ""))
 }
 
 fn data(page: &str) -> Value {

@@ -240,7 +240,8 @@ function swatch(series) {
       "stroke-dasharray": (series.dash ?? []).join(" ") || null,
     }),
   );
-  if (series.hasPoints) art.append(svg("circle", { cx: 13, cy: 6, r: 3, class: "area" }));
+  if (series.hasSquares) art.append(svg("rect", { x: 10, y: 3, width: 6, height: 6, class: "area" }));
+  else if (series.hasPoints) art.append(svg("circle", { cx: 13, cy: 6, r: 3, class: "area" }));
   return art;
 }
 

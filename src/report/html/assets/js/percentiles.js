@@ -17,17 +17,21 @@ function nameOfNines(at) {
   return at === 1 ? "90 %" : at === 2 ? "99 %" : `99.${"9".repeat(at - 2)} %`;
 }
 
-/** Curves: [{name, color, dash, count, points: [[percentile, us]], isShown}]; `y` and the unit come with `options`. */
+/** Curves: [{name, color, dash, count, points: [[percentile, us]], isShown}]; `label` and `unit` come with `options`, and `maximumAt` where
+ *  no curve has a count: the place on the axis at which the greatest stand. */
 function percentileChart(parent, curves, options) {
   const tables = curves.map((curve) => {
     const places = new Map();
-    curve.points.forEach(([percentile, us]) => places.set(placeOf(percentile, curve.count), us));
+    curve.points.forEach(([percentile, us]) =>
+      places.set(options.maximumAt && percentile >= 100 ? options.maximumAt : placeOf(percentile, curve.count), us),
+    );
     return [[...places.keys()], [...places.values()]];
   });
   const [places, ...values] = uPlot.join(
     tables,
     tables.map(() => [0, 0]),
   );
+  const inWords = (at) => (at === options.maximumAt ? "the longest" : percentileInWords(at));
   const furthest = Math.max(1, Math.ceil(places[places.length - 1]));
   const frame = new Frame(parent, {
     label: options.label,
@@ -40,18 +44,18 @@ function percentileChart(parent, curves, options) {
       scale: { range: () => [0, furthest] },
       axis: {
         splits: () => Array.from({ length: furthest + 1 }, (_, at) => at),
-        values: (u, splits) => splits.map(nameOfNines),
+        values: (u, splits) => splits.map((at) => (at === options.maximumAt ? "longest" : nameOfNines(at))),
         grid: { show: true, stroke: () => color("grid"), width: 1 },
         space: 40,
       },
     },
     cursor: { drag: { x: false, y: false }, dataIdx: (u, at, index) => (at === 0 ? index : nearest(values[at - 1], index)) },
     series: curves.map((curve, at) => ({ ...curve, values: values[at], spansGaps: true })),
-    hooks: { setCursor: [(u) => showPercentile(frame, place, u)] },
+    hooks: { setCursor: [(u) => showPercentile(frame, place, u, inWords)] },
   });
   const place = element("span", { class: "place" });
   frame.tools.append(place);
-  percentileKeys(frame, options.label);
+  percentileKeys(frame, options.label, inWords);
   return frame;
 }
 
@@ -65,10 +69,10 @@ function nearest(values, index) {
   return null;
 }
 
-function showPercentile(frame, place, u) {
+function showPercentile(frame, place, u, inWords) {
   const { left, idx, idxs } = u.cursor;
   const isOff = left < 0 || !isKnown(idx);
-  place.textContent = isOff ? "" : `${percentileInWords(u.data[0][idx])}`;
+  place.textContent = isOff ? "" : inWords(u.data[0][idx]);
   frame.buttons.forEach(({ value }, at) => {
     const index = isOff ? null : idxs[at + 1];
     value.textContent = isKnown(index) ? microseconds(frame.series[at].values[index]) : "";
@@ -82,7 +86,7 @@ function percentileInWords(at) {
   return `${share} %, one in ${number(Math.round(rarer))} took longer`;
 }
 
-function percentileKeys(frame, label) {
+function percentileKeys(frame, label, inWords) {
   fill(
     frame.canvas,
     { tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": `${label}. Arrow keys move the cursor.` },
@@ -99,7 +103,7 @@ function percentileKeys(frame, label) {
     const words = frame.series
       .map((series, one) => (frame.shown[one] ? `${series.name} ${microseconds(series.values[nearest(series.values, index)])}` : null))
       .filter(Boolean);
-    announce(`${percentileInWords(at)}: ${words.join(", ")}`);
+    announce(`${inWords(at)}: ${words.join(", ")}`);
   });
 }
 
