@@ -23,8 +23,8 @@ pub(crate) struct GroupLoad {
     pub(crate) due_until_us: i64,
     /// Values above the histograms' bound.
     pub(crate) out_of_range: u64,
-    pub(crate) blocked_metadata_us: Known<u64>,
-    pub(crate) blocked_memory_us: Known<u64>,
+    blocked_metadata_us: Known<u64>,
+    blocked_memory_us: Known<u64>,
     /// Least and greatest partition count in any producer's cache at the end.
     pub(crate) cached_partitions: Known<Option<(u32, u32)>>,
     parts: BTreeMap<Part, PartLoad>,
@@ -115,6 +115,20 @@ impl GroupLoad {
         let mut sum = Totals::default();
         self.producers.values().for_each(|totals| sum.add(totals));
         sum
+    }
+
+    /// For how long its producers' sends waited for metadata; `None` also if no producer has told its totals.
+    pub(crate) fn blocked_metadata_ms(&self) -> Option<u64> {
+        self.of_lives(&self.blocked_metadata_us)
+    }
+
+    /// For how long its producers' sends waited for memory; `None` likewise.
+    pub(crate) fn blocked_memory_ms(&self) -> Option<u64> {
+        self.of_lives(&self.blocked_memory_us)
+    }
+
+    fn of_lives(&self, sum_us: &Known<u64>) -> Option<u64> {
+        sum_us.get().filter(|_| !self.producers.is_empty()).map(|us| us / 1000)
     }
 
     /// Its parts with what it did in each.

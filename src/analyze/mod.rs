@@ -251,7 +251,7 @@ impl Analysis {
         for (name, load) in self.loads.iter() {
             if !groups.iter().any(|group| group.name == name) {
                 let producers = u32::try_from(load.producers.len()).unwrap_or(u32::MAX);
-                groups.push(GroupInfo { name: name.to_owned(), engine: String::new(), producers });
+                groups.push(GroupInfo { name: name.to_owned(), engine: String::new(), producers, share: None });
             }
         }
         groups
@@ -272,8 +272,8 @@ impl Analysis {
             first_ack_stages_ms: stages,
             latency: load.latency(),
             outage_threshold_ms: millis(load.baseline_p99_us().unwrap_or(0) + ABOVE_BASELINE_US),
-            blocked_metadata_ms: load.blocked_metadata_us.get().map(|us| us / 1000),
-            blocked_memory_ms: load.blocked_memory_us.get().map(|us| us / 1000),
+            blocked_metadata_ms: load.blocked_metadata_ms(),
+            blocked_memory_ms: load.blocked_memory_ms(),
             process: self.processes.finding(&info.name),
             cached_partitions: load.cached_partitions.get().copied().flatten(),
             warnings: self.group_warnings.get(&info.name).into_iter().flatten().cloned().collect(),

@@ -4,18 +4,23 @@
 //! told its totals.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use crate::analyze::findings::RequestFinding;
 use crate::analyze::known::Known;
 use crate::analyze::spread::Spread;
 use crate::ids::ProducerIndex;
-use crate::record::fact::{Fact, Stamped, UNKNOWN_REASON};
+use crate::record::fact::{Fact, GroupInfo, Stamped, UNKNOWN_REASON};
 
 type ByReason = BTreeMap<String, u64>;
 
 /// One group's requests.
 #[derive(Clone, Debug, Default)]
 struct GroupRequests {
+    /// How many producers send through one client; `None`: one. The first of them tells what the client asked, the others nothing.
+    share: Option<NonZeroU32>,
+    /// Whether any second of the group was told.
+    has_seconds: bool,
     /// As each producer told at its end; `None`: it does not count them.
     told: BTreeMap<ProducerIndex, Option<ByReason>>,
     /// As counted from single facts.
@@ -39,6 +44,11 @@ impl Requests {
     /// Takes in a fact.
     pub(crate) fn fold(&mut self, stamped: &Stamped) {
         match &stamped.fact {
+            Fact::RunStarted(run) => {
+                for GroupInfo { name, share, .. } in &run.groups {
+                    entry(&mut self.groups, name).share = *share;
+                }
+            }
             Fact::MetadataRequest { group, producer, reason, request_bytes, response_bytes, outcome, .. } => {
                 let group = entry(&mut self.groups, group);
                 *entry(group.seen.entry(*producer).or_default(), reason) += 1;
@@ -51,6 +61,7 @@ impl Requests {
             }
             Fact::Second(second) => {
                 let group = entry(&mut self.groups, &second.group);
+                group.has_seconds = true;
                 group.seconds.add(second.metadata_requests.as_ref(), add);
                 group.bytes.add(second.metadata_request_bytes, |sum, bytes| *sum += bytes);
             }
@@ -64,11 +75,12 @@ impl Requests {
         group.finding()
     }
 
-    /// Requests of each producer; `None`: the client does not count them, or there is none.
+    /// Requests of each producer with a client of its own, of each shared client elsewhere; `None`: the client does not count them, or there is
+    /// none.
     pub(crate) fn per_producer(&self, group: &str) -> Option<Vec<u64>> {
         let group = self.groups.get(group)?;
-        let counts: Option<Vec<u64>> = group.producers().map(|(_, reasons)| reasons.map(sum)).collect();
-        counts.filter(|_| group.seconds.get().is_some())
+        let counts: Option<Vec<u64>> = group.clients().map(|reasons| reasons.map(sum)).collect();
+        counts.filter(|_| group.is_told() && group.seconds.get().is_some())
     }
 
     /// Producers whose own count differs from that of their single facts; of clients that do not tell single requests nobody is asked.
@@ -85,7 +97,7 @@ impl GroupRequests {
     fn finding(&self) -> RequestFinding {
         let mut by_reason = ByReason::new();
         self.producers().filter_map(|(_, reasons)| reasons).for_each(|reasons| add(&mut by_reason, reasons));
-        let is_counted = self.seconds.get().is_some() && self.producers().all(|(_, reasons)| reasons.is_some());
+        let is_counted = self.is_told() && self.seconds.get().is_some() && self.producers().all(|(_, reasons)| reasons.is_some());
         let has_details = self.has_details();
         if let Some(seconds) = self.seconds.get().filter(|_| !has_details && self.told.is_empty()) {
             by_reason.clone_from(seconds);
@@ -93,7 +105,7 @@ impl GroupRequests {
         let has_reasons = is_counted && !by_reason.contains_key(UNKNOWN_REASON);
         // A client that does not say why may still tell each of its requests.
         let tells_each = has_details || is_counted && self.by_outcome.values().sum::<u64>() == sum(&by_reason);
-        let counts = |of: fn(&ByReason) -> u64| Spread::of(self.producers().filter_map(|(_, reasons)| reasons).map(of).map(signed));
+        let counts = |of: fn(&ByReason) -> u64| Spread::of(self.clients().flatten().map(of).map(signed));
         RequestFinding {
             total: is_counted.then(|| sum(&by_reason)),
             by_reason,
@@ -107,7 +119,18 @@ impl GroupRequests {
 
     /// Whether its producers tell each request with bytes and outcome.
     fn has_details(&self) -> bool {
-        self.seconds.get().is_some() && self.bytes.get().is_some()
+        self.is_told() && self.seconds.get().is_some() && self.bytes.get().is_some()
+    }
+
+    /// Whether the group told anything: a group that did not asked for nothing that anybody knows of, which is not nothing.
+    fn is_told(&self) -> bool {
+        self.has_seconds || !self.told.is_empty() || !self.seen.is_empty()
+    }
+
+    /// What each client asked.
+    fn clients(&self) -> impl Iterator<Item = Option<&ByReason>> {
+        let is_first = |producer: ProducerIndex| self.share.is_none_or(|share| producer.0 % share == 0);
+        self.producers().filter(move |(producer, _)| is_first(**producer)).map(|(_, reasons)| reasons)
     }
 
     fn producers(&self) -> impl Iterator<Item = (&ProducerIndex, Option<&ByReason>)> {

@@ -1,6 +1,7 @@
 //! What a run was: the content of its first fact.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,4 +48,15 @@ pub struct GroupInfo {
     pub engine: String,
     /// How many producers.
     pub producers: u32,
+    /// How many of them send through one client, the last client's perhaps fewer; `None`: each has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<NonZeroU32>,
+}
+
+impl GroupInfo {
+    /// How many clients its producers send through.
+    #[must_use]
+    pub fn clients(&self) -> u32 {
+        self.share.map_or(self.producers, |share| self.producers.div_ceil(share.get()))
+    }
 }

@@ -50,6 +50,7 @@ pub(super) fn fact(
         name: group.name.clone(),
         engine: group.engine.name().to_owned(),
         producers: group.count,
+        share: group.share,
     });
     RunStarted {
         run_id: id.to_string(),

@@ -8,6 +8,7 @@ use super::{FigureKey, Selection, Unknown};
 use crate::analyze::Analysis;
 use crate::analyze::findings::{Findings, GroupFinding};
 use crate::analyze::outage::Hit;
+use crate::analyze::storm::clients::Covered;
 use crate::analyze::storm::over::Over;
 use crate::analyze::window::{StepWindow, step_windows};
 use crate::plan::model::{Asker, Metric, Window};
@@ -126,11 +127,20 @@ impl<'a> Cut<'a> {
         self.measured.findings.groups.iter().filter(|finding| self.group.is_none_or(|name| finding.name == name))
     }
 
-    /// How many seconds of it were told.
-    pub(super) fn seconds(&self) -> Result<f64, Unknown> {
-        let (is_in, clients) = (self.selection()?.parts()?, &self.measured.analysis.storm.clients);
-        let seconds: u64 = clients.parts().filter(|part| is_in(*part)).map(|part| clients.seconds(part)).sum();
-        if seconds == 0 { Err(Unknown::NotSeen) } else { Ok(count(seconds)) }
+    /// For how many seconds of it figures were told: of the run's last second, for less.
+    pub(super) fn seconds_told(&self) -> Result<f64, Unknown> {
+        self.seconds(|covered| covered.told_us)
+    }
+
+    /// For how many of these the load went on.
+    pub(super) fn seconds_of_load(&self) -> Result<f64, Unknown> {
+        self.seconds(|covered| covered.of_load_us)
+    }
+
+    fn seconds(&self, of: fn(Covered) -> i64) -> Result<f64, Unknown> {
+        let is_in = self.selection()?.parts()?;
+        let us = of(self.measured.analysis.storm.clients.covered_in(is_in));
+        if us == 0 { Err(Unknown::NotSeen) } else { Ok(float(us) / 1e6) }
     }
 }
 

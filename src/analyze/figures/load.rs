@@ -33,7 +33,7 @@ impl Cut<'_> {
     }
 
     pub(super) fn ok_per_second(&self) -> Result<f64, Unknown> {
-        Ok(count(self.totals_of_seconds()?.ok) / self.seconds()?)
+        Ok(count(self.totals_of_seconds()?.ok) / self.seconds_of_load()?)
     }
 
     pub(super) fn latency(&self, since: Since, quantile: Quantile) -> Result<f64, Unknown> {

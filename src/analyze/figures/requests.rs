@@ -16,12 +16,12 @@ impl Cut<'_> {
             Asked::Total => self.summed(asker, |finding| finding.total, |over| over.requests),
             Asked::RequestBytes => self.summed(asker, |finding| finding.request_bytes, |over| over.request_bytes),
             Asked::ResponseBytes => self.summed(asker, |finding| finding.response_bytes, |over| over.response_bytes),
-            Asked::PerSecond => Ok(self.sum(asker, |over| over.requests)? / self.seconds()?),
-            Asked::ResponseBytesPerSecond => Ok(self.sum(asker, |over| over.response_bytes)? / self.seconds()?),
+            Asked::PerSecond => Ok(self.sum(asker, |over| over.requests)? / self.seconds_told()?),
+            Asked::ResponseBytesPerSecond => Ok(self.sum(asker, |over| over.response_bytes)? / self.seconds_told()?),
             Asked::PerSecondMax => self.greatest(asker, |over| over.per_second_max),
             Asked::PerSecondPer1000Clients => {
                 let clients = self.sum(asker, |over| Some(u64::from(over.clients)))?;
-                let per_second = self.sum(asker, |over| over.requests)? / self.seconds()?;
+                let per_second = self.sum(asker, |over| over.requests)? / self.seconds_told()?;
                 if clients > 0.0 { Ok(1000.0 * per_second / clients) } else { Err(Unknown::NotSeen) }
             }
             Asked::RoundTrip(quantile) => {

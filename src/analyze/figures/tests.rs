@@ -1,5 +1,7 @@
 //! Figures of streams made by hand, one table per kind of metric.
 
+mod requests;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -266,79 +268,6 @@ fn what_happened_in_windows_that_do_not_count_is_not_counted() {
             (value, expected) => assert_eq!(value.ok(), expected.ok(), "{key} except {except:?}"),
         }
     }
-}
-
-#[test]
-fn metadata_requests_are_told_by_window_reason_and_client() {
-    let mut stream = Sample::new(&[("steady", 2)]);
-    for second in -2..10 {
-        stream = stream.asking("steady", second, u32::from(second == 4));
-    }
-    stream = stream.request("steady", 0, "age", 4_500).step(1, "kill", "2", 10_002);
-    for (producer, at_ms) in [(0, 10_010), (1, 10_011), (0, 10_100)] {
-        stream = stream.request("steady", producer, "disconnect", at_ms);
-    }
-    stream = stream.asking("steady", 10, 3).asking("steady", 11, 0);
-    stream = stream.requesters("storm", -2, 12, |_| {}).end(12_000);
-    check(
-        &stream,
-        &[
-            ("metadata-requests.total", "", "baseline", Ok(1.0)),
-            ("metadata-requests.total", "", "step 1", Ok(3.0)),
-            ("metadata-requests.total", "steady", "run", Ok(4.0)),
-            ("metadata-requests.by-disconnect", "", "step 1", Ok(3.0)),
-            ("metadata-requests.by-start", "", "step 1", Ok(0.0)),
-            ("metadata-requests.by-age.per-producer", "", "baseline", Ok(1.0)),
-            ("metadata-requests.by-age.per-producer", "", "step 1", Ok(0.0)),
-            ("metadata-requests.per-producer", "", "step 1", Ok(2.0)),
-            ("metadata-requests.per-producer.median", "", "step 1", Ok(1.0)),
-            ("metadata-requests.per-producer-second.max", "", "run", Ok(2.0)),
-            ("metadata-requests.per-second", "", "step 1", Ok(1.5)),
-            ("metadata-requests.per-second.max", "", "run", Ok(3.0)),
-            ("metadata-requests.per-second-per-1000-clients", "", "step 1", Ok(750.0)),
-            ("metadata-requests.request-bytes", "", "step 1", Ok(120.0)),
-            ("metadata-requests.response-bytes", "", "baseline", Ok(400.0)),
-            ("metadata-requests.response-bytes-per-second", "", "step 1", Ok(600.0)),
-            ("metadata-requests.round-trip.max", "", "step 1", Ok(5.0)),
-            ("metadata-requests.round-trip.p99", "", "warm-up", Err("nothing")),
-            ("requesters.sent", "", "run", Ok(1_400.0)),
-            ("requesters.sent", "storm", "step 1", Ok(200.0)),
-            ("requesters.sent", "steady", "run", Err("no group `steady`")),
-            ("requesters.ok", "", "run", Ok(1_400.0)),
-            ("requesters.failed", "storm", "run", Ok(0.0)),
-            ("requesters.per-second", "", "baseline", Ok(100.0)),
-            ("requesters.per-second-per-1000-clients", "", "baseline", Ok(5_000.0)),
-            ("requesters.response-bytes", "", "step 1", Ok(1_000_000.0)),
-            ("requesters.round-trip.max", "", "baseline", Ok(9.0)),
-        ],
-    );
-}
-
-#[test]
-fn what_one_client_cannot_tell_is_unknown_of_all() {
-    let stream = Sample::new(&[("native", 1), ("foreign", 1)]);
-    let stream = (-2..10).fold(stream, |stream, second| {
-        stream.second("native", second, |_| {}).second("foreign", second, |figures| {
-            figures.metadata_requests = Some(BTreeMap::from([(crate::record::fact::UNKNOWN_REASON.to_owned(), 2)]));
-            (figures.metadata_request_bytes, figures.metadata_response_bytes) = (None, None);
-        })
-    });
-    let not_told = Err("does not tell");
-    check(
-        &stream.end(10_000),
-        &[
-            ("metadata-requests.total", "", "baseline", Ok(20.0)),
-            ("metadata-requests.by-age", "native", "baseline", Ok(0.0)),
-            ("metadata-requests.by-age", "foreign", "baseline", not_told),
-            ("metadata-requests.by-age", "", "baseline", not_told),
-            ("metadata-requests.by-age", "", "run", not_told),
-            ("metadata-requests.per-producer", "", "baseline", not_told),
-            ("metadata-requests.by-age.per-producer", "", "baseline", not_told),
-            ("metadata-requests.response-bytes", "", "baseline", not_told),
-            ("metadata-requests.response-bytes", "native", "baseline", Ok(0.0)),
-            ("partitions.cached.min", "", "run", not_told),
-        ],
-    );
 }
 
 #[test]

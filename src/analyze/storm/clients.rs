@@ -1,12 +1,12 @@
 //! Metadata requests of each group in each part of the run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::findings::ClientFinding;
 use super::sums::Peak;
 use crate::analyze::known::Known;
 use crate::analyze::load::{merge, quantiles};
-use crate::analyze::parts::Part;
+use crate::analyze::parts::{Part, Parts};
 use crate::analyze::spread::Spread;
 use crate::ids::ProducerIndex;
 use crate::record::fact::{GroupSecond, RequesterSecond, RunStarted, UNKNOWN_REASON};
@@ -17,15 +17,27 @@ use crate::record::histogram::{HistogramError, LatencyHistogram};
 pub(crate) struct Clients {
     pub(super) groups: Vec<Group>,
     /// Seconds that any group told.
-    seconds: BTreeMap<Part, BTreeSet<i64>>,
+    seconds: BTreeMap<Part, BTreeMap<i64, Covered>>,
 }
 
-#[derive(Clone, Debug)]
+/// How much of a second was told: of the last one, less than a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Covered {
+    pub(crate) told_us: i64,
+    /// Before the load ended: records of the drain became due before.
+    pub(crate) of_load_us: i64,
+}
+
+#[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) is_requesters: bool,
     pub(super) clients: u32,
     pub(super) parts: BTreeMap<Part, Sums>,
+    /// The last second that it told: which part the seconds until then belong to is known.
+    told_until: Option<i64>,
+    /// Requests of later seconds: a step may still begin in them.
+    waiting: BTreeMap<i64, BTreeMap<ProducerIndex, Sent>>,
 }
 
 /// One group in one part.
@@ -49,6 +61,13 @@ pub(super) struct Sent {
 }
 
 impl Sent {
+    /// One more.
+    fn request(&mut self, reason: &str, second: i64) {
+        self.requests += 1;
+        self.by_age += u64::from(reason == "age");
+        self.peak.add(second, 1);
+    }
+
     /// Adds what the same producer sent in another part.
     pub(super) fn add(&mut self, other: Self) {
         self.requests += other.requests;
@@ -70,13 +89,13 @@ struct More<'a> {
 impl Clients {
     /// Learns the plan's groups.
     pub(super) fn begin(&mut self, run: &RunStarted) {
-        let group = |name: &str, is_requesters, clients| Group { name: name.to_owned(), is_requesters, clients, parts: BTreeMap::new() };
-        self.groups.extend(run.groups.iter().map(|info| group(&info.name, false, info.producers)));
+        let group = |name: &str, is_requesters, clients| Group { name: name.to_owned(), is_requesters, clients, ..Group::default() };
+        self.groups.extend(run.groups.iter().map(|info| group(&info.name, false, info.clients())));
         self.groups.extend(run.requesters.iter().map(|info| group(&info.name, true, info.requesters)));
     }
 
     /// Takes a second of producers in.
-    pub(super) fn producers(&mut self, part: Part, second: &GroupSecond) -> Result<(), HistogramError> {
+    pub(super) fn producers(&mut self, parts: &Parts, second: &GroupSecond) -> Result<(), HistogramError> {
         let more = More {
             second: second.second,
             requests: second.metadata_requests.as_ref().map(|by_reason| by_reason.values().sum()),
@@ -84,7 +103,12 @@ impl Clients {
             request_bytes: second.metadata_request_bytes,
             response_bytes: second.metadata_response_bytes,
         };
-        self.add(part, (&second.group, false), more, second.histogram("metadata_round_trip")?)
+        let round_trips = second.histogram("metadata_round_trip")?;
+        self.add(parts.of(second.second), (&second.group, false), more, round_trips)?;
+        if let Some(group) = self.group(&second.group) {
+            group.told(second.second, parts);
+        }
+        Ok(())
     }
 
     /// Takes a second of requesters in.
@@ -106,7 +130,6 @@ impl Clients {
         more: More<'_>,
         round_trips: Option<LatencyHistogram>,
     ) -> Result<(), HistogramError> {
-        self.seconds.entry(part).or_default().insert(more.second);
         let Some(group) = self.groups.iter_mut().find(|group| group.name == name && group.is_requesters == is_requesters) else {
             return Ok(());
         };
@@ -123,13 +146,27 @@ impl Clients {
         merge(&mut sums.round_trips, round_trips)
     }
 
+    /// A second that some group told.
+    pub(super) fn covered(&mut self, part: Part, second: i64, covered: Covered) {
+        let most = self.seconds.entry(part).or_default().entry(second).or_default();
+        most.told_us = most.told_us.max(covered.told_us);
+        most.of_load_us = most.of_load_us.max(covered.of_load_us);
+    }
+
     /// A producer's request, by the second in which it was sent.
-    pub(super) fn request(&mut self, part: Part, (group, producer): (&str, ProducerIndex), reason: &str, second: i64) {
-        let Some(group) = self.groups.iter_mut().find(|known| known.name == group && !known.is_requesters) else { return };
-        let sent = group.parts.entry(part).or_default().by_client.entry(producer).or_default();
-        sent.requests += 1;
-        sent.by_age += u64::from(reason == "age");
-        sent.peak.add(second, 1);
+    pub(super) fn request(&mut self, parts: &Parts, (group, producer): (&str, ProducerIndex), reason: &str, second: i64) {
+        let Some(group) = self.group(group) else { return };
+        let by_client = if group.told_until.is_some_and(|told| second <= told) {
+            &mut group.parts.entry(parts.of(second)).or_default().by_client
+        } else {
+            group.waiting.entry(second).or_default()
+        };
+        by_client.entry(producer).or_default().request(reason, second);
+    }
+
+    /// A group of producers.
+    fn group(&mut self, name: &str) -> Option<&mut Group> {
+        self.groups.iter_mut().find(|known| known.name == name && !known.is_requesters)
     }
 
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part> {
@@ -141,6 +178,15 @@ impl Clients {
         self.seconds.get(&part).map_or(0, |seconds| seconds.len() as u64)
     }
 
+    /// How much of these parts was told.
+    pub(crate) fn covered_in(&self, is_in: impl Fn(Part) -> bool) -> Covered {
+        let of_parts = self.seconds.iter().filter(|(part, _)| is_in(**part)).flat_map(|(_, seconds)| seconds.values());
+        of_parts.fold(Covered::default(), |sum, more| Covered {
+            told_us: sum.told_us + more.told_us,
+            of_load_us: sum.of_load_us + more.of_load_us,
+        })
+    }
+
     /// The groups that told of this part.
     pub(super) fn findings(&self, part: Part) -> Vec<ClientFinding> {
         self.groups.iter().filter_map(|group| Some(group.finding(group.parts.get(&part)?))).collect()
@@ -148,6 +194,16 @@ impl Clients {
 }
 
 impl Group {
+    /// Once a second is told, all steps that began in it are known.
+    fn told(&mut self, second: i64, parts: &Parts) {
+        self.told_until = self.told_until.max(Some(second));
+        let later = self.waiting.split_off(&(second + 1));
+        for (second, by_client) in std::mem::replace(&mut self.waiting, later) {
+            let known = &mut self.parts.entry(parts.of(second)).or_default().by_client;
+            by_client.into_iter().for_each(|(client, sent)| known.entry(client).or_default().add(sent));
+        }
+    }
+
     /// Bytes are known only of clients that tell each of their requests.
     pub(super) fn tells_each(&self, sums: &Sums) -> bool {
         !self.is_requesters && sums.requests.get().is_some() && sums.request_bytes.get().is_some()

@@ -4,7 +4,7 @@
 //! Figures are told by the second, so a step's time here is one in whole seconds (`parts::Parts`). The count over a producer's whole life is
 //! `requests`'s. Called by [`Analysis`](super::Analysis).
 
-mod clients;
+pub(crate) mod clients;
 mod cpu;
 pub mod findings;
 pub(crate) mod over;
@@ -15,15 +15,18 @@ pub(crate) mod words;
 
 use std::collections::BTreeSet;
 
+use self::clients::Covered;
 use self::findings::StormFinding;
 use super::parts::{Part, Parts};
-use crate::record::fact::{Fact, Stamped};
+use super::window::SECOND_US;
+use crate::record::fact::{Fact, Phase, Stamped};
 
 /// All of it, as facts come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Storm {
     pub(crate) clients: clients::Clients,
     pub(crate) cpu: cpu::Cpus,
+    load_ended_us: Option<i64>,
     /// Histograms that could not be read: a damaged or foreign file.
     pub(crate) unreadable: u64,
 }
@@ -33,22 +36,31 @@ impl Storm {
     pub(crate) fn fold(&mut self, stamped: &Stamped, parts: &Parts) {
         match &stamped.fact {
             Fact::RunStarted(run) => self.clients.begin(run),
+            Fact::PhaseStarted { phase: Phase::Drain } => self.load_ended_us = Some(stamped.time_us),
             Fact::Second(second) => {
-                let part = parts.of(second.second);
-                self.unreadable += u64::from(self.clients.producers(part, second).is_err());
+                self.covered(second.second, stamped.time_us, parts);
+                self.unreadable += u64::from(self.clients.producers(parts, second).is_err());
             }
             Fact::RequesterSecond(second) => {
-                let part = parts.of(second.second);
-                self.unreadable += u64::from(self.clients.requesters(part, second).is_err());
+                self.covered(second.second, stamped.time_us, parts);
+                self.unreadable += u64::from(self.clients.requesters(parts.of(second.second), second).is_err());
             }
             Fact::MetadataRequest { group, producer, reason, round_trip_us, .. } => {
                 let sent_us = stamped.time_us.saturating_sub(i64::try_from(*round_trip_us).unwrap_or(i64::MAX));
-                let second = sent_us.div_euclid(super::window::SECOND_US);
-                self.clients.request(parts.of(second), (group, *producer), reason, second);
+                let second = sent_us.div_euclid(SECOND_US);
+                self.clients.request(parts, (group, *producer), reason, second);
             }
             Fact::Broker(seen) => self.cpu.fold(parts.of(seen.second), seen),
             _ => {}
         }
+    }
+
+    /// A second that was told at this moment: as much of it as had passed then.
+    fn covered(&mut self, second: i64, told_us: i64, parts: &Parts) {
+        let passed_us = |until_us: i64| (until_us - second * SECOND_US).clamp(0, SECOND_US);
+        let told_us = passed_us(told_us);
+        let of_load_us = self.load_ended_us.map_or(told_us, |ended_us| told_us.min(passed_us(ended_us)));
+        self.clients.covered(parts.of(second), second, Covered { told_us, of_load_us });
     }
 
     /// The figures of each part of the run in which there was a second, in their order.

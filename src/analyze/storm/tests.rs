@@ -56,6 +56,19 @@ fn a_kill_is_told_apart_from_the_baseline() {
 }
 
 #[test]
+fn a_request_belongs_to_the_step_to_which_its_second_belongs() {
+    let quiet = (-2..10).fold(Sample::new(&[("steady", 2)]), |stream, second| stream.asking("steady", second, 0));
+    let stream = quiet.step(1, "kill", "2", 10_000).request("steady", 1, "disconnect", 10_202).step(2, "start", "2", 10_400);
+    // The answer to another one takes until the next second.
+    let stream = stream.asking("steady", 10, 2).request("steady", 1, "disconnect", 11_000);
+    let findings = findings(&stream.end(12_000));
+    let parts: Vec<_> = findings.iter().map(|finding| (finding.part.as_str(), finding.step)).collect();
+    assert_eq!(parts, [("warm-up", None), ("baseline", None), ("step", Some(2))]);
+    let client = &findings[2].clients[0];
+    assert_eq!((client.requests, client.per_client.map(|spread| spread.max)), (Some(2), Some(2)));
+}
+
+#[test]
 fn requesters_are_apart_and_not_told_one_by_one() {
     let stream = killed().requesters("storm", -2, 13, |second| {
         if second.second == 11 {

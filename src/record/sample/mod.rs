@@ -30,6 +30,7 @@ impl Sample {
             name: (*name).to_owned(),
             engine: "native".to_owned(),
             producers: *producers,
+            share: None,
         });
         let run = RunStarted {
             run_id: "5f1c".to_owned(),
