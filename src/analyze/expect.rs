@@ -2,7 +2,7 @@
 
 use crate::analyze::figures::{FigureKey, Measured, Unknown};
 use crate::analyze::findings::ExpectationFinding;
-use crate::plan::model::{Comparison, Expectation, Metric, Window};
+use crate::plan::model::{Comparison, Expectation, ExpectationText, Metric, Window, plain};
 use crate::record::fact::Fact;
 
 /// An expectation as a fact: whoever runs a plan tells these right after [`Fact::RunStarted`], so that the verdict follows from facts.
@@ -69,7 +69,7 @@ impl Expected {
         let unit = self.metric.map_or("", |metric| metric.info().unit.suffix());
         let value = figure.as_ref().ok().copied();
         ExpectationFinding {
-            text: self.text(unit),
+            text: self.text(),
             value,
             met: comparison.zip(value).map(|(comparison, value)| comparison.holds(value, self.value)),
             value_in_words: value.map_or_else(|| "not measured".to_owned(), |value| format!("{}{unit}", plain(value))),
@@ -83,26 +83,16 @@ impl Expected {
         measured.figure(&FigureKey { metric, group: self.group.clone(), window }, &self.except)
     }
 
-    /// `records.failed == 0 (steady) in baseline, except step 1`.
-    fn text(&self, unit: &str) -> String {
-        let mut text = format!("{} {} {}{unit}", self.name, self.comparison, plain(self.value));
-        if let Some(group) = &self.group {
-            text.push_str(&format!(" ({group})"));
-        }
-        let usual = self.metric.map(|metric| &metric.info().window);
-        if let Some(window) = self.window.as_ref().filter(|window| Some(*window) != usual) {
-            text.push_str(&format!(" in {window}"));
-        }
-        if !self.except.is_empty() {
-            let except: Vec<String> = self.except.iter().map(ToString::to_string).collect();
-            text.push_str(&format!(" except {}", except.join(", ")));
-        }
-        text
+    fn text(&self) -> String {
+        let text = ExpectationText {
+            name: &self.name,
+            comparison: &self.comparison,
+            value: self.value,
+            metric: self.metric,
+            group: self.group.as_deref(),
+            window: self.window.as_ref(),
+            except: &self.except,
+        };
+        text.to_string()
     }
-}
-
-/// At most three decimals, none where they would be zero.
-fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

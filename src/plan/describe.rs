@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::model::{Action, Ceiling, ClientFault, Condition, Down, Expectation, Layout, LimitChange, Reassignment, Replication, Target};
+use super::model::{Action, Ceiling, ClientFault, Condition, Down, Layout, LimitChange, Reassignment, Replication, Target};
 use super::units::{show_duration, show_size};
 
 impl fmt::Display for Target {
@@ -180,17 +180,6 @@ impl fmt::Display for Action {
             Self::Wait { until, within } => write!(f, "{name} for {until} within {}", show_duration(*within)),
             Self::Repeat { times, steps } => write!(f, "{name} {} steps {times} times", steps.len()),
         }
-    }
-}
-
-impl fmt::Display for Expectation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.metric.name(), self.comparison.sign(), self.value)?;
-        self.group.iter().try_for_each(|group| write!(f, " for {group}"))?;
-        if self.window != self.metric.info().window {
-            write!(f, " in {}", self.window)?;
-        }
-        if self.except.is_empty() { Ok(()) } else { write!(f, " except {}", join(&self.except)) }
     }
 }
 

@@ -15,7 +15,8 @@ mod window;
 
 pub use client_links::ClientLinks;
 pub use engine::EngineKind;
-pub use expectation::{Comparison, Expectation};
+pub(crate) use expectation::plain;
+pub use expectation::{Comparison, Expectation, ExpectationText};
 pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
 pub use metric::{Asked, Asker, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
 pub use requesters::{RequesterGroup, TopicList};

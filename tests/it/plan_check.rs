@@ -393,7 +393,7 @@ fn windows_of_the_plans_own_steps_and_their_parts_are_known() {
     }
     let text = BASE.replacen("is = \"== 0\"", "is = \"== 0\"\nexcept = [\"step 1\", \"rolling\"]", 1);
     let plan = plan::parse("plan.toml", &text).unwrap().plan;
-    assert_eq!(plan.expectations[0].to_string(), "records.failed == 0 except step 1, rolling");
+    assert_eq!(plan.expectations[0].to_string(), "records.failed == 0 except the plan's step 1, rolling");
     let quiet = BASE.replacen(ROLLING, "wait = { for = \"3s\" }", 1).replacen("is = \"== 0\"", "is = \"== 0\"\nwindow = \"step 3\"", 1);
     assert!(problems(&quiet).to_string().contains("step 3 is a `wait`"), "{}", problems(&quiet));
     // A step that could not be read hides what it would have been.

@@ -90,8 +90,8 @@ fn time_line(plan: &Plan) -> Table {
     table.row(row(Estimate::default(), format!("warm-up of {}", units::show_duration(plan.phases.warmup))));
     let steady = format!("steady for {}: the baseline", units::show_duration(plan.phases.steady));
     table.row(row(Estimate::exactly(timeline.steady_at), steady));
-    for (at, step) in &timeline.steps {
-        table.row(row(*at, format!("{} (line {})", step.action, step.line)));
+    for ((at, step), number) in timeline.steps.iter().zip(1..) {
+        table.row(row(*at, format!("{} (step {number}, line {})", step.action, step.line)));
         rounds(&mut table, step, 1);
     }
     table.row(row(timeline.recovery_at, format!("recovery of {}", units::show_duration(plan.phases.recovery))));

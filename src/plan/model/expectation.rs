@@ -1,5 +1,7 @@
 //! Conditions on the figures of a run.
 
+use std::fmt;
+
 use super::{Metric, Window};
 
 /// A condition on a metric of the run.
@@ -19,6 +21,67 @@ pub struct Expectation {
     pub value: f64,
     /// Line in the plan, from 1.
     pub line: usize,
+}
+
+/// How an expectation reads, before a run and after it: `outage.max <= 12000 ms (steady) in baseline except the plan's step 1`.
+///
+/// A run numbers steps and their parts in one row, the plan its own steps alone: these are named as the plan's.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectationText<'a> {
+    /// The metric's name, also if this build knows none of that name.
+    pub name: &'a str,
+    /// The comparison's sign.
+    pub comparison: &'a str,
+    /// The bound.
+    pub value: f64,
+    /// The metric.
+    pub metric: Option<Metric>,
+    /// `None`: over all groups.
+    pub group: Option<&'a str>,
+    /// `None`: the metric's usual one, which is not told.
+    pub window: Option<&'a Window>,
+    /// Windows that do not count.
+    pub except: &'a [Window],
+}
+
+impl fmt::Display for ExpectationText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = self.metric.map_or("", |metric| metric.info().unit.suffix());
+        write!(f, "{} {} {}{unit}", self.name, self.comparison, plain(self.value))?;
+        self.group.iter().try_for_each(|group| write!(f, " ({group})"))?;
+        let usual = self.metric.map(|metric| &metric.info().window);
+        if let Some(window) = self.window.filter(|window| Some(*window) != usual) {
+            write!(f, " in {}", of_plan(window))?;
+        }
+        let except: Vec<String> = self.except.iter().map(of_plan).collect();
+        if except.is_empty() { Ok(()) } else { write!(f, " except {}", except.join(", ")) }
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = ExpectationText {
+            name: self.metric.name(),
+            comparison: self.comparison.sign(),
+            value: self.value,
+            metric: Some(self.metric),
+            group: self.group.as_deref(),
+            window: Some(&self.window),
+            except: &self.except,
+        };
+        text.fmt(f)
+    }
+}
+
+fn of_plan(window: &Window) -> String {
+    let whose = if matches!(window, Window::Step(_)) { "the plan's " } else { "" };
+    format!("{whose}{window}")
+}
+
+/// At most three decimals, none where they would be zero.
+pub(crate) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Comparison of a figure with a bound.
