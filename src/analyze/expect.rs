@@ -2,7 +2,7 @@
 
 use crate::analyze::figures::{FigureKey, Measured, Unknown};
 use crate::analyze::findings::ExpectationFinding;
-use crate::plan::model::{Comparison, Expectation, ExpectationText, Metric, Window, plain};
+use crate::plan::model::{Comparison, Expectation, ExpectationText, Fate, Metric, Window, plain};
 use crate::record::fact::Fact;
 
 /// An expectation as a fact: whoever runs a plan tells these right after [`Fact::RunStarted`], so that the verdict follows from facts.
@@ -47,9 +47,24 @@ impl Expected {
         })
     }
 
-    /// Whether it says anything about acknowledgements of this group by name: then the plan, not we, decides what a group without any means.
-    pub(crate) fn speaks_of_records(&self, group: &str) -> bool {
-        self.name.starts_with("records.") && self.group.as_deref() == Some(group) && self.is_of_the_run()
+    /// Whether it says how many records of this group by name are acknowledged, or that some are not: then the plan, not we, decides what a
+    /// group without any acknowledgement means.
+    pub(crate) fn speaks_of_acks(&self, group: &str) -> bool {
+        let speaks = match self.metric {
+            Some(Metric::Records(Fate::Ok)) => true,
+            Some(Metric::Records(Fate::Failed | Fate::Indeterminate) | Metric::RecordsFailedPercent) => !self.allows_none(),
+            _ => false,
+        };
+        speaks && self.group.as_deref() == Some(group) && self.is_of_the_run()
+    }
+
+    /// Whether zero would meet it.
+    fn allows_none(&self) -> bool {
+        self.comparison().is_none_or(|comparison| comparison.holds(0.0, self.value))
+    }
+
+    fn comparison(&self) -> Option<Comparison> {
+        Comparison::ALL.iter().find(|(_, sign)| *sign == self.comparison).map(|(comparison, _)| *comparison)
     }
 
     /// Whether it says how many pairs of this group by name may never come back.
@@ -64,14 +79,13 @@ impl Expected {
 
     /// Holds it against the run.
     pub(crate) fn check(&self, measured: &Measured<'_>) -> ExpectationFinding {
-        let comparison = Comparison::ALL.iter().find(|(_, sign)| *sign == self.comparison).map(|(comparison, _)| *comparison);
         let figure = self.figure(measured);
         let unit = self.metric.map_or("", |metric| metric.info().unit.suffix());
         let value = figure.as_ref().ok().copied();
         ExpectationFinding {
             text: self.text(),
             value,
-            met: comparison.zip(value).map(|(comparison, value)| comparison.holds(value, self.value)),
+            met: self.comparison().zip(value).map(|(comparison, value)| comparison.holds(value, self.value)),
             value_in_words: value.map_or_else(|| "not measured".to_owned(), |value| format!("{}{unit}", plain(value))),
             unknown: figure.err().map(|unknown| unknown.to_string()),
         }

@@ -134,6 +134,17 @@ fn a_group_without_any_ack_hangs_unless_the_plan_speaks_of_it() {
     let spoken_of = || of_group("steady", deaf().expect("records.ok", "==", 0.0));
     assert_eq!(findings(&spoken_of().end(20_000)).verdict, Verdict::Pass);
     assert_eq!(findings(&spoken_of().gap(Pair("steady", 0, 0), 10, None).end(20_000)).verdict, Verdict::Pass);
+    for (metric, comparison, bound, verdict) in [
+        ("records.failed", ">=", 1.0, Verdict::Pass),
+        ("records.failed-percent", "==", 100.0, Verdict::Pass),
+        // Met, and yet no word on whether any record got through.
+        ("records.failed", ">=", 0.0, Verdict::Hang),
+        ("records.indeterminate", "==", 0.0, Verdict::Hang),
+        ("records.sent", ">=", 1.0, Verdict::Hang),
+    ] {
+        let stream = of_group("steady", deaf().expect(metric, comparison, bound));
+        assert_eq!(findings(&stream.end(20_000)).verdict, verdict, "{metric} {comparison} {bound}");
+    }
 }
 
 #[test]
