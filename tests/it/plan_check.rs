@@ -372,6 +372,10 @@ fn windows_of_expectations() {
         with("except = \"step 1\""),
         with("except = [\"step 9\"]"),
         with("window = \"step 1\"\nexcept = [\"step 1\"]"),
+        with("window = \"steps\"\nexcept = [\"step 1\", \"after\"]"),
+        with("window = \"rolling\"\nexcept = [\"step 1\"]"),
+        with("window = \"baseline\"\nexcept = [\"steps\"]"),
+        "metric = \"outage.max\"\nexcept = [\"warm-up\"]".to_owned(),
         cached("window = \"baseline\""),
         cached("except = [\"step 1\"]"),
         "metric = \"outage.max\"\nexcept = [\"run\"]".to_owned(),
@@ -382,6 +386,21 @@ fn windows_of_expectations() {
     ];
     let cases: Vec<(&str, &str)> = cases.iter().map(|case| ("metric = \"records.failed\"", case.as_str())).collect();
     insta::assert_snapshot!(spoiled(&cases));
+}
+
+#[test]
+fn a_plan_without_steps_has_no_figures_of_steps() {
+    let (plan, _) = BASE.split_once("[[step]]").unwrap();
+    let of = |lines: &str| problems(&format!("{plan}[[expect]]\nmetric = {lines}\nis = \"== 0\"\n")).to_string();
+    for (lines, says) in [
+        ("\"outage.max\"", "write a `[[step]]`, or `window = \"run\"`"),
+        ("\"layer.route.max\"", "help: write a `[[step]]`"),
+        ("\"records.failed\"\nwindow = \"steps\"", "no step of this plan changes anything"),
+    ] {
+        assert!(of(lines).contains(says), "{lines}: {}", of(lines));
+    }
+    assert_eq!(of("\"outage.max\"\nwindow = \"run\""), "");
+    assert_eq!(of("\"outage.hang\""), "");
 }
 
 #[test]
@@ -396,6 +415,9 @@ fn windows_of_the_plans_own_steps_and_their_parts_are_known() {
     assert_eq!(plan.expectations[0].to_string(), "records.failed == 0 except the plan's step 1, rolling");
     let quiet = BASE.replacen(ROLLING, "wait = { for = \"3s\" }", 1).replacen("is = \"== 0\"", "is = \"== 0\"\nwindow = \"step 3\"", 1);
     assert!(problems(&quiet).to_string().contains("step 3 is a `wait`"), "{}", problems(&quiet));
+    // An outage of the kill may last into the start.
+    let outage = BASE.replacen("records.failed\"\nis", "outage.max\"\nwindow = \"start\"\nexcept = [\"step 1\"]\nis", 1);
+    assert!(problems(&outage).is_empty(), "{}", problems(&outage));
     // A step that could not be read hides what it would have been.
     let broken = BASE.replacen(KILL, "kil = { broker = 2 }", 1).replacen("is = \"== 0\"", "is = \"== 0\"\nwindow = \"kill\"", 1);
     assert!(!problems(&broken).to_string().contains("there is no window"), "{}", problems(&broken));

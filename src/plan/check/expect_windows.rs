@@ -1,11 +1,10 @@
 //! `window` and `except` of `[[expect]]`: whether the plan has the window, and the metric knows it.
 
-use std::collections::BTreeSet;
-
-use crate::plan::model::{Action, Down, Metric, Step, Window, Windows};
+use crate::plan::model::{Action, Metric, Step, Window, Windows};
 use crate::plan::problem::{Problem, list};
 use crate::plan::raw::{At, Fields};
 
+use super::extent::{Extent, Places};
 use super::scene::Scene;
 
 /// The windows of a plan.
@@ -13,26 +12,35 @@ use super::scene::Scene;
 pub(super) struct PlanWindows<'a> {
     /// `None`: a step could not be read, so nothing can be said of any.
     steps: Option<&'a [Step]>,
-    /// Actions that steps, or parts of them, will have.
-    actions: BTreeSet<&'static str>,
+    places: Places,
 }
 
 impl<'a> PlanWindows<'a> {
     pub(super) fn of(steps: Option<&'a [Step]>) -> Self {
-        let mut actions = BTreeSet::new();
-        steps.into_iter().flatten().for_each(|step| add_actions(step, &mut actions));
-        Self { steps, actions }
+        Self { steps, places: Places::of(steps.unwrap_or_default()) }
     }
 
     /// The window of an expectation; absent, the metric's usual one.
     pub(super) fn read(&self, fields: &Fields<'_>, metric: Option<Metric>, scene: &Scene<'_>) -> Option<Window> {
         let Some(text) = fields.text("window") else {
-            return metric.filter(|_| !fields.has("window")).map(|metric| metric.info().window.clone());
+            return metric.filter(|_| !fields.has("window")).and_then(|metric| self.usual(fields, metric, scene));
         };
         let window = self.known(&text, scene)?;
         let Some(metric) = metric.filter(|metric| !metric.info().windows.know(&window)) else { return Some(window) };
         let problem = Problem::error(text.span, format!("`{}` is not measured over `{window}`", metric.name()));
         scene.report(problem.hint(measured_over(metric.info().windows)));
+        None
+    }
+
+    /// A metric's usual window, if the plan has it.
+    fn usual(&self, fields: &Fields<'_>, metric: Metric, scene: &Scene<'_>) -> Option<Window> {
+        let info = metric.info();
+        if info.window != Window::Steps || self.steps.is_none() || !self.places.is_empty() {
+            return Some(info.window.clone());
+        }
+        let message = format!("`{}` is measured over steps, and no step of this plan changes anything", info.name);
+        let hint = if info.windows.know(&Window::Run) { "write a `[[step]]`, or `window = \"run\"`" } else { "write a `[[step]]`" };
+        scene.report(Problem::error(fields.span_of("metric"), message).hint(hint));
         None
     }
 
@@ -47,19 +55,41 @@ impl<'a> PlanWindows<'a> {
         let texts = fields.texts("except").unwrap_or_default();
         let exception = |text: &At<&str>| {
             let window = self.known(text, scene)?;
-            let can = metric.is_none_or(|metric| metric.info().windows.can_leave_out(&window));
-            let message = if Some(&window) == from {
-                format!("without `{window}` nothing of `{window}` is left")
-            } else if can {
-                return Some(window);
-            } else {
-                format!("`{}` cannot leave out `{window}`", metric.map_or("", Metric::name))
-            };
-            let hint = metric.map_or("", |metric| leaves_out(metric.info().windows));
-            scene.report(Problem::error(text.span.clone(), message).hint(hint));
+            let Some(metric) = metric.filter(|metric| !metric.info().windows.can_leave_out(&window)) else { return Some(window) };
+            let problem = Problem::error(text.span.clone(), format!("`{}` cannot leave out `{window}`", metric.name()));
+            scene.report(problem.hint(leaves_out(metric.info().windows)));
             None
         };
-        texts.iter().filter_map(exception).collect()
+        let windows: Vec<Window> = texts.iter().filter_map(exception).collect();
+        if let (Some(metric), Some(from)) = (metric, from)
+            && self.steps.is_some()
+            && windows.len() == texts.len()
+        {
+            self.check_exceptions(&texts, &windows, (metric, from), scene);
+        }
+        windows
+    }
+
+    /// Each must leave something out, and all together something in.
+    fn check_exceptions(&self, texts: &[At<&str>], windows: &[Window], (metric, from): (Metric, &Window), scene: &Scene<'_>) {
+        let whole = self.places.extent(from);
+        let mut left_out = Extent::default();
+        for (text, window) in texts.iter().zip(windows) {
+            let extent = self.places.extent(window);
+            // An outage is left out by the step with which it began, and may last into the windows of others.
+            let may_reach = is_of_outages(metric) && from.is_of_steps() && window.is_of_steps();
+            if !may_reach && extent.is_apart_from(&whole) {
+                let problem =
+                    Problem::error(text.span.clone(), format!("`{window}` is no part of `{from}`, so leaving it out changes nothing"));
+                scene.report(problem.hint("take it away, or name another `window`"));
+            }
+            left_out.add(extent);
+        }
+        if let Some(last) = texts.last().filter(|_| whole.is_within(&left_out)) {
+            let names: Vec<String> = windows.iter().map(|window| format!("`{window}`")).collect();
+            let message = format!("without {} nothing of `{from}` is left", names.join(", "));
+            scene.report(Problem::error(last.span.clone(), message).hint(leaves_out(metric.info().windows)));
+        }
     }
 
     /// The window, if the plan has it.
@@ -78,9 +108,11 @@ impl<'a> PlanWindows<'a> {
                     None => Err(problem(format!("there is no step {number}")).hint(describe(steps))),
                 }
             }
-            Window::Steps if steps.is_empty() => Err(problem("this plan has no steps".to_owned()).hint(describe(steps))),
-            Window::Action(action) if !self.actions.contains(action.as_str()) => {
-                let known = Window::NAMES.into_iter().chain(["step 1"]).chain(self.actions.iter().copied());
+            Window::Steps if self.places.is_empty() => {
+                Err(problem("no step of this plan changes anything".to_owned()).hint("write a `[[step]]`, or take another window"))
+            }
+            Window::Action(action) if !self.places.actions().contains(action.as_str()) => {
+                let known = Window::NAMES.into_iter().chain(["step 1"]).chain(self.places.actions());
                 Err(problem(format!("there is no window `{action}`")).did_you_mean(action, known))
             }
             _ => Ok(()),
@@ -90,16 +122,8 @@ impl<'a> PlanWindows<'a> {
     }
 }
 
-/// What a step does, with what its parts do.
-fn add_actions(step: &Step, actions: &mut BTreeSet<&'static str>) {
-    let down_and_up = |how: &Down| if *how == Down::Kill { ["kill", "start"] } else { ["stop", "start"] };
-    match &step.action {
-        Action::Wait { .. } => return,
-        Action::Restart { how, .. } | Action::Rolling { how, .. } => actions.extend(down_and_up(how)),
-        Action::Repeat { steps, .. } => steps.iter().for_each(|step| add_actions(step, actions)),
-        _ => {}
-    }
-    actions.insert(step.action.name());
+fn is_of_outages(metric: Metric) -> bool {
+    matches!(metric, Metric::Outage(_) | Metric::OutageStalled | Metric::OutageHang)
 }
 
 /// The steps by number.

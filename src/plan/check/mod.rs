@@ -9,6 +9,7 @@ mod cluster;
 mod dynamic;
 mod expect;
 mod expect_windows;
+mod extent;
 mod group_names;
 mod links;
 mod nodes;
