@@ -3,6 +3,7 @@
 //! Pure arithmetic over the plan and its time line, with the expected times. Not here: what steps cause, which is what a run is for; ports,
 //! which `cluster` knows. Called by `chaos run --dry-run`.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::model::{Active, EngineKind, Load, Plan, ProducerGroup, RequesterGroup};
@@ -43,7 +44,8 @@ pub struct GroupForecast {
     pub records: Option<f64>,
     /// Most connections: each client may have one to each broker, and to begin with one by its bootstrap list.
     pub connections_max: u64,
-    /// Metadata requests in peace, over the whole run: one for each topic and client, and those for age. `None`: the client has rules of its own.
+    /// Metadata requests in peace, from each client's start to the end of the run: one for each topic, and those for age. `None`: the client has
+    /// rules of its own.
     pub metadata_requests: Option<u64>,
 }
 
@@ -94,6 +96,8 @@ fn producers(group: &ProducerGroup, brokers: u64, end: Duration) -> GroupForecas
     let clients = group.share.map_or(group.count, |share| group.count.div_ceil(share.get()));
     let count = f64::from(group.count);
     let sends_for = within(&group.active, end);
+    // What the ramp takes from all producers together, as a length of the whole group's.
+    let sending = producer_seconds(group, sends_for);
     let records_per_second = match group.load {
         Load::Open { rate_per_second, .. } => Some(rate_per_second * count),
         Load::Closed { every, .. } if !every.is_zero() => Some(count / every.as_secs_f64()),
@@ -107,13 +111,27 @@ fn producers(group: &ProducerGroup, brokers: u64, end: Duration) -> GroupForecas
         records_per_second,
         bytes_per_second: records_per_second.map(|rate| rate * group.record.size_bytes as f64),
         sends_for,
-        records: records_per_second.filter(|_| is_open).map(|rate| rate * sends_for.as_secs_f64()),
+        records: records_per_second.filter(|_| is_open).map(|rate| rate / count * sending),
         connections_max: u64::from(clients).saturating_mul(brokers + 1),
         metadata_requests: metadata_requests(group, clients, end),
     }
 }
 
-/// In peace: a client asks once for each new topic, and again whenever what it knows is too old, whether or not it sends.
+/// From its first producer's start.
+fn start_of(group: &ProducerGroup, producer: u32) -> Duration {
+    group.ramp.mul_f64(f64::from(producer) / f64::from(group.count.max(1)))
+}
+
+/// For how many seconds its producers send, all together.
+fn producer_seconds(group: &ProducerGroup, sends_for: Duration) -> f64 {
+    if group.ramp.is_zero() {
+        return f64::from(group.count) * sends_for.as_secs_f64();
+    }
+    (0..group.count).map(|producer| sends_for.saturating_sub(start_of(group, producer)).as_secs_f64()).sum()
+}
+
+/// In peace: a client asks once for each new topic, and again whenever what it knows is too old, whether or not it sends. It is made when its
+/// first producer starts, and lives until the run ends.
 fn metadata_requests(group: &ProducerGroup, clients: u32, end: Duration) -> Option<u64> {
     if group.engine == EngineKind::Librdkafka {
         return None;
@@ -122,8 +140,12 @@ fn metadata_requests(group: &ProducerGroup, clients: u32, end: Duration) -> Opti
         Some(text) => text.parse::<u64>().ok().filter(|age_ms| *age_ms > 0)?,
         None => METADATA_MAX_AGE_MS,
     };
-    let of_age = u64::try_from(end.as_millis()).unwrap_or(u64::MAX) / age_ms;
-    Some(u64::from(clients).saturating_mul(of_age.saturating_add(group.topics.len() as u64)))
+    let of_client = |client: u32| {
+        let made_at = group.active.from + start_of(group, client * group.share.map_or(1, NonZeroU32::get));
+        let life = end.checked_sub(made_at).filter(|life| !life.is_zero())?;
+        Some(u64::try_from(life.as_millis()).unwrap_or(u64::MAX) / age_ms + group.topics.len() as u64)
+    };
+    Some((0..clients).filter_map(of_client).sum())
 }
 
 fn requesters(group: &RequesterGroup, end: Duration) -> RequesterForecast {
@@ -181,6 +203,18 @@ mod tests {
         let often = group("count = 3\nrate = \"1/s\"\nconfig = { \"metadata.max.age.ms\" = 2000 }\n");
         assert_eq!(often.metadata_requests, Some(3 * (2 + 22)));
         assert_eq!(group("engine = \"librdkafka\"\nrate = \"1/s\"\n").metadata_requests, None);
+    }
+
+    #[test]
+    fn producers_that_start_later_send_and_ask_less() {
+        let late = "active = { from = \"25s\" }\nconfig = { \"metadata.max.age.ms\" = 2000 }\n";
+        let group = group(&format!("count = 4\nrate = \"5/s\"\nramp = \"8s\"\n{late}"));
+        // Of 45 s they live for 20, 18, 16 and 14.
+        assert_eq!((group.sends_for, group.records), (Duration::from_secs(20), Some(5.0 * 68.0)));
+        assert_eq!(group.metadata_requests, Some(10 + 9 + 8 + 7 + 4 * 2));
+        // The last two would start after the end.
+        let beyond = self::group(&format!("count = 4\nrate = \"5/s\"\nramp = \"40s\"\n{late}"));
+        assert_eq!((beyond.records, beyond.metadata_requests), (Some(5.0 * 30.0), Some(10 + 5 + 2 * 2)));
     }
 
     #[test]

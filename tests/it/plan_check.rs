@@ -389,6 +389,15 @@ fn windows_of_expectations() {
 }
 
 #[test]
+fn a_ramp_that_reaches_into_the_baseline_or_beyond_the_run_is_a_warning() {
+    let with = |ramp: &str| problems(&BASE.replacen("rate = \"20/s\"", &format!("rate = \"20/s\"\nramp = \"{ramp}\""), 1)).to_string();
+    // The last of five starts after four fifths of it; the warm-up takes 5 s.
+    assert_eq!(with("6250ms"), "");
+    assert!(with("6500ms").contains("producers of `steady` still start in the baseline"), "{}", with("6500ms"));
+    assert!(with("1h").contains("before the last producer of `steady` starts"), "{}", with("1h"));
+}
+
+#[test]
 fn a_plan_without_steps_has_no_figures_of_steps() {
     let (plan, _) = BASE.split_once("[[step]]").unwrap();
     let of = |lines: &str| problems(&format!("{plan}[[expect]]\nmetric = {lines}\nis = \"== 0\"\n")).to_string();

@@ -14,6 +14,7 @@ mod group_names;
 mod links;
 mod nodes;
 mod producers;
+mod ramps;
 mod requesters;
 mod scene;
 mod steps;
@@ -52,14 +53,15 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     cluster.spec.links = links::needs(&steps);
     // More than fit is a problem by now.
     cluster.spec.joining = u16::try_from(steps::joining(&steps)).unwrap_or(u16::MAX);
-    let (producers, group_names) = producers::read(&root.tables("producers"), &scene);
+    let producer_fields = root.tables("producers");
+    let (producers, group_names) = producers::read(&producer_fields, &scene);
     let mut all_names = group_names.clone();
     let requesters = requesters::read(&root.tables("requesters"), &mut all_names, &scene);
     client_links::check_groups(&mut scene, all_names.all());
     let groups = expect::GroupLists { producers: group_names.all(), all: all_names.all() };
     let all_read = steps.len() == step_fields.len() && root.has("step") == root.is_list("step");
     let expectations = expect::read(&root.tables("expect"), groups, all_read.then_some(&steps), &scene);
-    Plan {
+    let plan = Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
         about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),
         seed: root.integer("seed").unwrap_or_default(),
@@ -71,7 +73,9 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         steps,
         expectations,
         source,
-    }
+    };
+    ramps::check(&plan, &producer_fields, root.problems);
+    plan
 }
 
 fn phases(fields: &Fields<'_>, steps: &[Step]) -> Phases {
