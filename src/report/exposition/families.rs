@@ -107,8 +107,8 @@ pub(super) fn steps(page: &mut Page, meters: &Meters) {
     page.family("chaos_steps_finished_total", "counter", "Steps that are over, by outcome.");
     steps.finished.iter().for_each(|(outcome, count)| page.sample("chaos_steps_finished_total", &[("outcome", outcome)], count));
     page.single("chaos_steps_running", "gauge", "Steps that are requested and not over.", Some(steps.open.len()));
-    let latest = "Number of the step that was requested last, as in the run's files.";
-    page.single("chaos_step_number", "gauge", latest, steps.latest.map(|(step, _)| step.0));
+    let latest = "Number of the step that was requested last, as in the run's files; 0 before the first.";
+    page.single("chaos_step_number", "gauge", latest, Some(steps.latest.map_or(0, |(step, _)| step.0)));
     let at = "When it was requested, in seconds since the start of `steady`.";
     page.single("chaos_step_requested_seconds", "gauge", at, steps.latest.map(|(_, at_us)| at_us as f64 / 1e6));
 }

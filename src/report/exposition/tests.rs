@@ -121,7 +121,8 @@ fn before_the_load_the_page_has_no_group_and_nothing_made_up() {
     let samples = read(&page).unwrap();
     assert_eq!(samples["chaos_phase{phase=\"before\"}"], 1.0);
     assert!(!samples.keys().any(|series| series.contains("group=")), "{page}");
-    assert!(!samples.contains_key("chaos_step_number") && !samples.contains_key("chaos_generator_threads"), "{page}");
+    assert_eq!(samples["chaos_step_number"], 0.0, "so that the first step is a change");
+    assert!(!samples.contains_key("chaos_step_requested_seconds") && !samples.contains_key("chaos_generator_threads"), "{page}");
 }
 
 #[test]
