@@ -4,9 +4,9 @@ mod dry_run;
 
 use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
-use super::{Exit, Globals, Output, junit};
+use super::{Exit, Globals, Output, UsageError, junit};
 use crate::clock::Clock;
 use crate::plan;
 use crate::report::junit::{document, unfinished};
@@ -71,6 +71,7 @@ pub(super) struct Arguments {
 /// A bad plan, or an environment in which it cannot run.
 pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Result<Exit> {
     let file = arguments.junit.as_deref();
+    check_places(file, arguments.out.as_deref())?;
     // Before anything can end the run: what an earlier one has left in the file must not stand for this one.
     let name = arguments.plan.display().to_string();
     file.map_or(Ok(()), |file| junit::begin(file, &name))?;
@@ -118,6 +119,29 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     let exit = show(&ended, arguments.json, globals)?;
     file.map_or(Ok(()), |file| junit::write(file, &document(&[ended.taken.suite()])))?;
     Ok(exit)
+}
+
+/// A run takes its folder only if it is empty, and the file is there from the start.
+fn check_places(junit: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
+    let (Some(junit), Some(out)) = (junit, out) else { return Ok(()) };
+    if place(junit)?.starts_with(place(out)?) {
+        let message = format!("--junit {} lies in the folder of --out, which must be empty: name a file beside it", junit.display());
+        return Err(UsageError(message).into());
+    }
+    Ok(())
+}
+
+/// A path from the root, without `..`; of folders that are links, as it is written.
+fn place(path: &Path) -> std::io::Result<PathBuf> {
+    let mut place = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        if part == Component::ParentDir {
+            place.pop();
+        } else {
+            place.push(part);
+        }
+    }
+    Ok(place)
 }
 
 /// An address to serve metrics at: a port of this machine's own, or an address with a port.

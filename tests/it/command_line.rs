@@ -3,6 +3,34 @@
 use crate::program::{chaos, text};
 
 #[test]
+fn a_junit_file_in_the_folder_of_the_results_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for path in [out.clone(), folder.path().join("other").join("..").join("out")] {
+        let file = out.join("chaos.xml");
+        let arguments = ["run", "plans/refresh-rate.toml", "--out", path.to_str().unwrap(), "--junit", file.to_str().unwrap()];
+        let output = chaos(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert!(text(&output).contains("name a file beside it"), "{}", text(&output));
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_be_run_is_an_error_in_the_junit_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, out, file) = (folder.path().join("bad.toml"), folder.path().join("out"), folder.path().join("chaos.xml"));
+    std::fs::write(&plan, "name = \"bad\"\n").unwrap();
+    // Through the folder and out again: that is no file in it.
+    let beside = out.join("..").join("chaos.xml");
+    let arguments = ["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap(), "--junit", beside.to_str().unwrap()];
+    std::fs::create_dir(&out).unwrap();
+    assert_eq!(chaos(&arguments).output().unwrap().status.code(), Some(2));
+    let document = std::fs::read_to_string(&file).unwrap();
+    assert!(document.contains("errors=\"1\"") && document.contains("<error"), "{document}");
+}
+
+#[test]
 fn every_command_has_help_with_examples() {
     let top = chaos(&["--help"]).output().unwrap();
     let listed = String::from_utf8_lossy(&top.stdout).into_owned();

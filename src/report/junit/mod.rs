@@ -8,6 +8,8 @@ mod xml;
 
 use std::path::Path;
 
+use jiff::{SignedDuration, Timestamp};
+
 use self::xml::Element;
 use super::text::{self, Place};
 use crate::analyze::findings::{CheckFinding, Findings, Verdict};
@@ -49,13 +51,19 @@ fn suite(suite: &Suite<'_>) -> Element {
     if let Some(length_ms) = findings.ended_ms.zip(run).map(|(ended_ms, run)| ended_ms + run.phases_us[0] / 1000) {
         element = element.attribute("time", &seconds(length_ms));
     }
-    if let Some(run) = run {
+    if let Some(began_at) = run.and_then(began_at) {
         // Strict readers take neither fractions nor a zone; it is UTC.
-        element = element.attribute("timestamp", run.steady_at.get(..19).unwrap_or(&run.steady_at));
+        element = element.attribute("timestamp", &began_at.strftime("%Y-%m-%dT%H:%M:%S").to_string());
     }
     element = element.child(properties(run, findings, folder));
     element = findings.checks.iter().fold(element, |element, check| element.child(case(name, check)));
     element.child(Element::new("system-out").text(&text::render(run, findings, Some(Place { folder, has_page: false }), false)))
+}
+
+/// When the load began, from which the suite's time counts, too.
+fn began_at(run: &RunStarted) -> Option<Timestamp> {
+    let steady_at: Timestamp = run.steady_at.parse().ok()?;
+    steady_at.checked_sub(SignedDuration::from_micros(run.phases_us[0])).ok()
 }
 
 fn properties(run: Option<&RunStarted>, findings: &Findings, folder: &Path) -> Element {
