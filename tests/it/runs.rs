@@ -78,9 +78,11 @@ async fn a_kill_is_measured_and_every_count_agrees() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("short-kill.toml");
     std::fs::write(&plan, SHORT_KILL).unwrap();
-    let results = run_plan(&plan, &["--request-log"]);
+    let junit = folder.path().join("junit.xml");
+    let results = run_plan(&plan, &["--request-log", "--junit", junit.to_str().unwrap()]);
 
     assert_passed(&results);
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("failures=\"0\""));
     let totals = &results.run["totals"];
     assert_eq!(totals["failed"], 0);
     assert_eq!(totals["indeterminate"], 0);
@@ -119,6 +121,11 @@ async fn a_kill_is_measured_and_every_count_agrees() {
 
     assert!(results.stdout.contains("kill"), "{}", results.stdout);
     assert_eq!(left_of(&results.run), [""; 0]);
+
+    let drawn = results.text("report.html");
+    let reported = chaos(&["report", results.folder.to_str().unwrap()]).output().unwrap();
+    assert_eq!(reported.status.code(), results.code);
+    assert!(results.text("report.html") == drawn, "the page made again is another one");
 }
 
 /// Answers that a client may have got from a node which was killed before it had logged them: a broker's network thread sends an answer and
@@ -359,6 +366,9 @@ async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     for line in facts.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
         serde_json::from_str::<serde_json::Value>(line).unwrap();
     }
+    let reported = chaos(&["report", out.to_str().unwrap()]).output().unwrap();
+    assert_ne!(reported.status.code(), Some(0));
+    assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("verdict-interrupted\">INTERRUPTED</p>"));
     let cleaned = chaos(&["clean"]).output().unwrap();
     assert!(cleaned.status.success(), "{}", String::from_utf8_lossy(&cleaned.stderr));
     assert_eq!(left_of(&run), [""; 0]);
