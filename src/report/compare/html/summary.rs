@@ -92,7 +92,7 @@ pub(super) fn section(findings: &ComparisonFindings) -> Markup {
 }
 
 fn drift(drift: &[DriftFinding]) -> Table {
-    let mut table = Table::new(&["<figure", "<seen by", "what it has", "the first cell's mean"]);
+    let mut table = Table::new(&["<figure", "<seen by", "<what it has", "the first cell's mean"]);
     for DriftFinding { name, unit, seen } in drift {
         let (by, has, mean) = match seen {
             Drift::Control { run, order, value: of_control, mean } => {
