@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::analyze::compare::alike::{Once, once};
 use crate::analyze::compare::exchange::{Dealt, OTHER_SHARE, p_values};
 use crate::analyze::compare::findings::{Basis, DifferenceFinding, FigureFinding, Judgement};
 use crate::analyze::compare::model::{FigureName, RunFigure, RunFigures};
@@ -35,7 +36,10 @@ struct Test {
 
 /// All figures, the main ones first, and how many questions were asked.
 pub(super) fn figures(cells: &[UsedCell<'_>], basis: Basis, options: Options) -> (Vec<FigureFinding>, usize) {
-    let mut figures: Vec<FigureFinding> = names(cells).into_iter().map(|figure| of_cells(cells, figure)).collect();
+    let names = names(cells);
+    // Of single runs, two values that agree say nothing of their seconds.
+    let asked = if basis == Basis::Runs { once(cells, names) } else { names.into_iter().map(Once::alone).collect() };
+    let mut figures: Vec<FigureFinding> = asked.into_iter().map(|once| of_cells(cells, once)).collect();
     let mut tests = Vec::new();
     for (at, figure) in figures.iter_mut().enumerate() {
         for (pair, cell) in cells.iter().enumerate().skip(1) {
@@ -79,7 +83,7 @@ fn names<'a>(cells: &[UsedCell<'a>]) -> Vec<&'a RunFigure> {
     figures.into_iter().map(|(_, figure)| figure).collect()
 }
 
-fn of_cells(cells: &[UsedCell<'_>], figure: &RunFigure) -> FigureFinding {
+fn of_cells(cells: &[UsedCell<'_>], Once { figure, also }: Once<'_>) -> FigureFinding {
     let of_cell = |cell: &UsedCell<'_>| {
         let values = cell.values(&figure.name);
         let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -88,6 +92,7 @@ fn of_cells(cells: &[UsedCell<'_>], figure: &RunFigure) -> FigureFinding {
     };
     FigureFinding {
         name: figure.name.clone(),
+        also,
         unit: figure.unit,
         is_main: figure.is_main,
         about: figure.about.clone(),

@@ -113,6 +113,8 @@ pub struct CellLatency {
 pub struct FigureFinding {
     /// Its name.
     pub name: FigureName,
+    /// Further names: figures with the same values in all runs are one question, and stand here once.
+    pub also: Vec<FigureName>,
     /// What its values count.
     pub unit: Unit,
     /// Whether it is one of those that are asked about first.
@@ -123,6 +125,14 @@ pub struct FigureFinding {
     pub cells: Vec<CellFigure>,
     /// Each cell but the first against the first, in the order of the cells.
     pub differences: Vec<DifferenceFinding>,
+}
+
+impl FigureFinding {
+    /// Whether this is one of its names.
+    #[must_use]
+    pub fn is_called(&self, is_it: impl Fn(&FigureName) -> bool) -> bool {
+        is_it(&self.name) || self.also.iter().any(is_it)
+    }
 }
 
 /// One figure in one cell.

@@ -19,9 +19,11 @@
 //! * **Many questions.** t respects all of them by Holm's procedure (`together`), the deals by the greatest t of any figure in each deal. A
 //!   difference is claimed if both stay within 1 %, so that a whole comparison of equal settings claims any at all in at most one of
 //!   100 cases.
+//! * **One question once.** Figures with the same values in all runs are one, whatever they are called (`alike`).
 //! * **None shown is not none.** With each goes the difference that would have been seen in 95 of 100 comparisons with this noise, these
 //!   runs and these questions (`student`), by a margin for what it takes both to agree (`together`).
 
+mod alike;
 mod checks;
 mod drift;
 mod exchange;

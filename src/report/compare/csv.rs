@@ -18,7 +18,7 @@ pub fn compare_csv(findings: &ComparisonFindings) -> Result<String> {
     let mut table = Writer::from_writer(Vec::new());
     let mut header = strings(["metric", "group", "window", "unit", "main", "cell"]);
     header.extend(keys(&findings.cells));
-    header.extend(strings(["runs", "unknown", "median", "mean", "standard_deviation", "min", "max", "low", "high", "interval_of"]));
+    header.extend(strings(["runs", "unknown", "median", "mean", "standard_deviation", "min", "max", "low", "high", "interval_of", "also"]));
     table.write_record(header)?;
     for figure in &findings.figures {
         for (cell, of_cell) in findings.cells.iter().zip(&figure.cells) {
@@ -30,6 +30,7 @@ pub fn compare_csv(findings: &ComparisonFindings) -> Result<String> {
             row.extend(numbers.map(number));
             row.extend(ends(of_cell.interval));
             row.push(of_cell.interval.map_or_else(String::new, |interval| word(&interval.of)));
+            row.push(also(figure));
             table.write_record(row)?;
         }
     }
@@ -45,7 +46,7 @@ pub fn differences_csv(findings: &ComparisonFindings) -> Result<String> {
     let mut header = strings(["metric", "group", "window", "unit", "main", "baseline", "cell"]);
     header.extend(keys(&findings.cells));
     header.extend(strings(["basis", "difference", "low", "high", "p", "p_adjusted", "p_permutation", "judgement"]));
-    header.extend(strings(["smallest_detectable", "runs_needed", "apart"]));
+    header.extend(strings(["smallest_detectable", "runs_needed", "apart", "also"]));
     table.write_record(header)?;
     for figure in &findings.figures {
         for (cell, difference) in findings.cells.iter().skip(1).zip(&figure.differences) {
@@ -56,6 +57,7 @@ pub fn differences_csv(findings: &ComparisonFindings) -> Result<String> {
             row.extend(ends(difference.interval));
             row.extend([difference.p, difference.p_adjusted, difference.p_permutation].map(number));
             row.extend(judged(difference.judgement));
+            row.push(also(figure));
             table.write_record(row)?;
         }
     }
@@ -98,6 +100,11 @@ fn named(figure: &FigureFinding) -> Vec<String> {
     let FigureName { metric, group, window } = &figure.name;
     let group = group.clone().unwrap_or_default();
     vec![metric.clone(), group, window.clone(), figure.unit.name().to_owned(), figure.is_main.to_string()]
+}
+
+/// What else it is called, with `; ` between.
+fn also(figure: &FigureFinding) -> String {
+    figure.also.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The judgement's name, and what it tells besides.

@@ -53,10 +53,10 @@ pub(super) fn curve(findings: &ComparisonFindings) -> Vec<Point<'_>> {
 
 fn point(findings: &ComparisonFindings, cell: usize) -> Point<'_> {
     let value = |metric: &str, window: &str| {
-        let figure = findings.figures.iter().find(|figure| {
-            let name = &figure.name;
-            name.metric == metric && name.window == window && name.group.is_none()
-        })?;
+        let figure = findings
+            .figures
+            .iter()
+            .find(|figure| figure.is_called(|name| name.metric == metric && name.window == window && name.group.is_none()))?;
         of_cell(&figure.cells[cell])
     };
     Point {
@@ -72,7 +72,7 @@ fn point(findings: &ComparisonFindings, cell: usize) -> Point<'_> {
 /// Which figure says when a change was seen: one for all cells, since two are no curve. Where topics grew, their growth is the change.
 fn seen_by(findings: &ComparisonFindings) -> &'static str {
     let is_known = |metric: &str| {
-        let figures = findings.figures.iter().filter(|figure| figure.name.metric == metric && figure.name.window == "steps");
+        let figures = findings.figures.iter().filter(|figure| figure.is_called(|name| name.metric == metric && name.window == "steps"));
         figures.flat_map(|figure| &figure.cells).any(|cell| cell.median.is_some())
     };
     ["growth.cached.max", "layer.client-cache.max"].into_iter().find(|metric| is_known(metric)).unwrap_or("growth.cached.max")

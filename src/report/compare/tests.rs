@@ -91,15 +91,32 @@ fn tables_have_a_row_per_figure_and_cell() {
     let table = csv::compare_csv(&found).unwrap();
     let rows: Vec<&str> = table.lines().collect();
     assert_eq!(rows.len(), 1 + 3 * 2);
-    let header =
-        "metric,group,window,unit,main,cell,metadata.max.age.ms,runs,unknown,median,mean,standard_deviation,min,max,low,high,interval_of";
+    let header = "metric,group,window,unit,main,cell,metadata.max.age.ms,runs,unknown,median,mean,standard_deviation,min,max,low,high,interval_of,also";
     assert_eq!(rows[0], header);
-    assert_eq!(rows[1], "outage.max,,steps,ms,true,5s,5s,8,0,11010,11008.75,2128.799,9000,13020,9000,13020,median");
+    assert_eq!(rows[1], "outage.max,,steps,ms,true,5s,5s,8,0,11010,11008.75,2128.799,9000,13020,9000,13020,median,");
     assert!(rows[4].starts_with("metadata-requests.per-second-per-1000-clients,,baseline,per second,true,600s,600s,7,1,2"), "{}", rows[4]);
     let table = csv::differences_csv(&found).unwrap();
     let rows: Vec<&str> = table.lines().collect();
     assert_eq!(rows.len(), 1 + 3);
-    assert!(rows[1].contains(",no-difference-shown,") && rows[2].ends_with(",difference,,,"), "{table}");
+    assert!(rows[1].contains(",no-difference-shown,") && rows[2].ends_with(",difference,,,,"), "{table}");
+}
+
+#[test]
+fn a_figure_with_other_names_stands_once_and_tells_them() {
+    let mut cells = cells(8);
+    for run in cells.iter_mut().flat_map(|cell| &mut cell.runs) {
+        let mut again = run.figures[0].clone();
+        again.name.window = "kill".to_owned();
+        run.figures.push(again);
+    }
+    let found = compare(&cells, Options::default());
+    let page = text::render(&found, false);
+    assert!(page.contains("outage.max (steps) is in all runs the same as outage.max (kill)"), "{page}");
+    assert_eq!(csv::compare_csv(&found).unwrap().lines().count(), 1 + 3 * 2);
+    assert!(csv::differences_csv(&found).unwrap().lines().nth(1).unwrap().ends_with(",outage.max (kill)"));
+    assert!(csv::runs_csv(&cells).unwrap().lines().next().unwrap().ends_with(",outage.max (kill)"), "every run has all its figures");
+    let file: serde_json::Value = serde_json::from_str(&json::compare_json(&found).unwrap()).unwrap();
+    assert_eq!((&file["figures"][0]["also"][0]["window"], &file["curve"][0]["outage_ms"]["median"]), (&"kill".into(), &11_010.0.into()));
 }
 
 #[test]

@@ -16,6 +16,9 @@ const WIDTH: usize = 140;
 /// Figures that are shown; the files have all.
 const SHOWN_MAX: usize = 40;
 
+/// Other names of a figure that are shown; the files have all.
+const NAMES_MAX: usize = 8;
+
 /// Of a figure's name, so much is counted on beside the cells.
 const NAME_WIDTH: usize = 60;
 
@@ -37,6 +40,7 @@ pub fn render(findings: &ComparisonFindings, colour: bool) -> String {
         part(&mut lines, style, "Median over runs, and where it lies with 99 % confidence", table.lines(style));
     }
     lines.extend(notes(&shown).map(|note| style.faint(note)));
+    lines.extend(same(&shown).iter().flat_map(|note| hanging(note)).map(|note| style.faint(&note)));
     differences(&mut lines, findings, &shown, style);
     let left_out = findings.figures.len() - shown.len();
     if left_out > 0 {
@@ -108,6 +112,20 @@ fn notes(shown: &[&FigureFinding]) -> impl Iterator<Item = &'static str> {
     let intervals = || shown.iter().flat_map(|figure| &figure.cells).filter_map(|cell| cell.interval);
     let of_mean = intervals().any(|interval| interval.of == Middle::Mean);
     of_mean.then_some("  *: of the mean, by Student's t; that of a median takes 8 runs").into_iter()
+}
+
+/// Figures that are the same in all runs, by all their names.
+fn same(shown: &[&FigureFinding]) -> Vec<String> {
+    let with_others = shown.iter().filter(|figure| !figure.also.is_empty());
+    with_others.map(|figure| format!("{} is in all runs the same as {}", figure.name, other_names(figure))).collect()
+}
+
+/// What else a figure is called; of many names, some.
+pub(super) fn other_names(figure: &FigureFinding) -> String {
+    let mut names: Vec<String> = figure.also.iter().take(NAMES_MAX).map(ToString::to_string).collect();
+    let more = figure.also.len() - names.len();
+    names.extend((more > 0).then(|| format!("{more} more")));
+    names.join(", ")
 }
 
 fn differences(lines: &mut Vec<String>, findings: &ComparisonFindings, shown: &[&FigureFinding], style: Style) {

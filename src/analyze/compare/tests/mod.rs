@@ -1,6 +1,6 @@
 //! What a comparison claims of made-up runs: seldom a difference that is not there, nearly always one that is.
 
-mod noise;
+pub(super) mod noise;
 mod rules;
 
 use super::findings::Judgement;

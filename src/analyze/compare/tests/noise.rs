@@ -119,7 +119,7 @@ pub(super) fn cell(name: &str, runs: Vec<RunFigures>) -> CellRuns {
     CellRuns { name: name.to_owned(), settings, is_control: false, runs }
 }
 
-pub(super) fn run(order: u32, figures: Vec<RunFigure>) -> RunFigures {
+pub(in crate::analyze::compare) fn run(order: u32, figures: Vec<RunFigure>) -> RunFigures {
     RunFigures {
         name: format!("run-{order:03}"),
         order,
@@ -135,6 +135,6 @@ pub(super) fn run(order: u32, figures: Vec<RunFigure>) -> RunFigures {
     }
 }
 
-pub(super) fn name(metric: &str) -> FigureName {
+pub(in crate::analyze::compare) fn name(metric: &str) -> FigureName {
     FigureName { metric: metric.to_owned(), group: None, window: "run".to_owned() }
 }

@@ -62,6 +62,20 @@ fn one_value_everywhere_is_no_question() {
 }
 
 #[test]
+fn figures_of_windows_that_coincide_are_one_question() {
+    let mut cells = pair(&[9_000.0, 9_100.0, 9_300.0, 9_050.0, 9_200.0], &[9_010.0, 9_150.0, 9_250.0, 9_060.0, 9_170.0]);
+    let alone = compare(&cells, Options::default());
+    for run in cells.iter_mut().flat_map(|cell| &mut cell.runs) {
+        let mut again = run.figures[0].clone();
+        again.name.window = "step 1".to_owned();
+        run.figures.push(again);
+    }
+    let found = compare(&cells, Options::default());
+    assert_eq!((found.tests, found.figures.len(), found.figures[0].also[0].window.as_str()), (1, 1, "step 1"));
+    assert_eq!(found.figures[0].differences, alone.figures[0].differences, "a name more makes nothing less certain");
+}
+
+#[test]
 fn what_is_unknown_is_counted_and_never_0() {
     let mut cells = pair(&[1.0; 6], &[1.0; 6]);
     cells[1].runs.iter_mut().for_each(|run| run.figures[0].value = None);

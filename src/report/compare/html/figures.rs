@@ -6,7 +6,7 @@ use super::CELLS_MAX;
 use super::cells::more_cells;
 use crate::analyze::compare::findings::{Basis, ComparisonFindings, DifferenceFinding, FigureFinding, Judgement, Middle};
 use crate::analyze::compare::words::value;
-use crate::report::compare::text::{is_shown, of_cell, p, range, signed};
+use crate::report::compare::text::{is_shown, of_cell, other_names, p, range, signed};
 use crate::report::html::table::{ROWS_MAX, more, shortened};
 
 /// The section.
@@ -66,6 +66,7 @@ fn body(findings: &ComparisonFindings, figure: &FigureFinding) -> Markup {
                     @if at == 0 {
                         th scope="rowgroup" rowspan=(rows) class="text" {
                             (shortened(&figure.name.to_string()))
+                            @if !figure.also.is_empty() { span class="about-figure" { "the same as " (shortened(&other_names(figure))) } }
                             @if !figure.about.is_empty() { span class="about-figure" { (shortened(&figure.about)) } }
                         }
                         td rowspan=(rows) class="text" { (figure.unit.name()) }

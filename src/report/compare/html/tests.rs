@@ -109,6 +109,7 @@ fn hostile_names_stay_text() {
     }
     for figure in &mut findings.figures {
         (figure.name.metric, figure.name.group, figure.about) = (hostile(), Some(hostile()), hostile());
+        figure.also = vec![figure.name.clone()];
     }
     let plan = ComparedPlan { name: HOSTILE, path: HOSTILE, seed: 1 };
     let page = page(Content { findings: &findings, plan: Some(plan), runs: Some("runs") }).unwrap();
