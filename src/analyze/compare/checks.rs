@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analyze::compare::findings::CellFinding;
 use crate::analyze::compare::model::{CellRuns, RunFigures};
+use crate::analyze::compare::words::listed;
 use crate::analyze::findings::Verdict;
 
 /// A varied key that begins so may change the version of Kafka.
@@ -17,14 +17,22 @@ const KAFKA_FACTS: [&str; 2] = ["kafka", "image"];
 /// Values of one fact that a warning names.
 const VALUES_MAX: usize = 4;
 
+/// Why a run's figures may not be used; `None`: they may.
+pub(super) fn left_out(run: &RunFigures) -> Option<String> {
+    match run.verdict {
+        Verdict::Unknown | Verdict::Interrupted => Some(run.verdict.word().to_owned()),
+        Verdict::Pass | Verdict::Fail | Verdict::Hang => run.unconfirmed.clone(),
+    }
+}
+
 /// Whether a run's figures may be used.
 pub(super) fn is_usable(run: &RunFigures) -> bool {
-    !matches!(run.verdict, Verdict::Unknown | Verdict::Interrupted)
+    left_out(run).is_none()
 }
 
 /// All warnings, in a fixed order.
-pub(super) fn warnings(cells: &[CellRuns], findings: &[CellFinding]) -> Vec<String> {
-    let mut warnings: Vec<String> = findings.iter().flat_map(runs).collect();
+pub(super) fn warnings(cells: &[CellRuns]) -> Vec<String> {
+    let mut warnings: Vec<String> = cells.iter().filter(|cell| !cell.is_control).flat_map(runs).collect();
     warnings.extend(controls(cells));
     warnings.extend(plans(cells));
     warnings.extend(facts(cells, "version of", |run| &run.versions));
@@ -32,29 +40,32 @@ pub(super) fn warnings(cells: &[CellRuns], findings: &[CellFinding]) -> Vec<Stri
     warnings
 }
 
-fn runs(cell: &CellFinding) -> Vec<String> {
-    let count = |verdict: Verdict| cell.verdicts.get(verdict.word()).copied().unwrap_or(0);
-    let all: usize = cell.verdicts.values().sum();
-    let (unknown, interrupted) = (count(Verdict::Unknown), count(Verdict::Interrupted));
-    let (failed, hanging) = (count(Verdict::Fail), count(Verdict::Hang));
-    let name = &cell.name;
+fn runs(cell: &CellRuns) -> Vec<String> {
+    let count = |is_it: &dyn Fn(&RunFigures) -> bool| cell.runs.iter().filter(|run| is_it(run)).count();
+    let with = |verdict: Verdict| count(&|run| run.verdict == verdict);
+    let used_with = |verdict: Verdict| count(&|run| run.verdict == verdict && is_usable(run));
+    let (unknown, interrupted) = (with(Verdict::Unknown), with(Verdict::Interrupted));
+    let left_out = count(&|run| !is_usable(run));
+    let (failed, hanging) = (used_with(Verdict::Fail), used_with(Verdict::Hang));
+    let (all, name) = (cell.runs.len(), &cell.name);
     let mut warnings = Vec::new();
-    if unknown + interrupted > 0 {
-        let left_out = unknown + interrupted;
-        let why = told([(unknown, "UNKNOWN"), (interrupted, "INTERRUPTED")]);
+    if left_out > 0 {
+        let unconfirmed = left_out - unknown - interrupted;
+        let why =
+            told(&[(unknown, "UNKNOWN"), (interrupted, "INTERRUPTED"), (unconfirmed, "with a step that was not what the plan wanted")]);
         warnings.push(format!("{left_out} of {all} runs of {name} are left out: {why}"));
     }
     if failed + hanging > 0 {
-        let why = told([(failed, "FAIL"), (hanging, "HANG")]);
+        let why = told(&[(failed, "FAIL"), (hanging, "HANG")]);
         warnings.push(format!("{} of {all} runs of {name} did not pass, and their figures are used: {why}", failed + hanging));
     }
     warnings
 }
 
 /// `2 UNKNOWN and 1 INTERRUPTED`, without what there is none of.
-fn told(counts: [(usize, &str); 2]) -> String {
+fn told(counts: &[(usize, &str)]) -> String {
     let words: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    words.join(" and ")
+    listed(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn controls(cells: &[CellRuns]) -> Option<String> {

@@ -71,6 +71,8 @@ pub struct RunFinding {
     pub started_at: String,
     /// Its verdict.
     pub verdict: Verdict,
+    /// Why it is left out of all figures; `None`: it is used.
+    pub left_out: Option<String>,
 }
 
 /// One cell.
@@ -95,8 +97,10 @@ pub struct CellFinding {
 pub struct LeftOutRun {
     /// Its folder.
     pub name: String,
-    /// UNKNOWN or INTERRUPTED.
+    /// Its verdict.
     pub verdict: Verdict,
+    /// Why it is left out: its verdict, UNKNOWN or INTERRUPTED; or the step that was not what the plan wanted.
+    pub why: String,
 }
 
 /// Latency of one cell by percentile.

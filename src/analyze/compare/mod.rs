@@ -40,7 +40,7 @@ pub mod words;
 
 use std::collections::BTreeMap;
 
-use crate::analyze::compare::checks::is_usable;
+use crate::analyze::compare::checks::{is_usable, left_out};
 use crate::analyze::compare::figures::UsedCell;
 use crate::analyze::compare::findings::{
     Basis, CellFinding, CellLatency, ComparisonFindings, DifferenceFinding, FigureFinding, Judgement, LeftOutRun, RunFinding,
@@ -91,7 +91,7 @@ pub fn compare(cells: &[CellRuns], options: Options) -> ComparisonFindings {
     let findings: Vec<CellFinding> = cells.iter().filter(|cell| !cell.is_control).zip(&used).map(cell_finding).collect();
     let drift = drift::drift(&used, &controls, &figures);
     let is_interleaved = is_interleaved(&used);
-    let mut warnings = checks::warnings(cells, &findings);
+    let mut warnings = checks::warnings(cells);
     if !is_interleaved && basis == Basis::Runs {
         warnings
             .push("runs of the cells did not alternate: a change of the machine meanwhile can hardly be told from a difference".to_owned());
@@ -159,12 +159,12 @@ fn is_interleaved(used: &[UsedCell<'_>]) -> bool {
 fn cell_finding((cell, used): (&CellRuns, &UsedCell<'_>)) -> CellFinding {
     let mut verdicts = BTreeMap::new();
     cell.runs.iter().for_each(|run| *verdicts.entry(run.verdict.word().to_owned()).or_default() += 1);
-    let left_out = cell.runs.iter().filter(|run| !is_usable(run));
+    let unused = |run: &RunFigures| Some(LeftOutRun { name: run.name.clone(), verdict: run.verdict, why: left_out(run)? });
     CellFinding {
         name: cell.name.clone(),
         settings: cell.settings.clone(),
         runs: used.runs.len(),
-        left_out: left_out.map(|run| LeftOutRun { name: run.name.clone(), verdict: run.verdict }).collect(),
+        left_out: cell.runs.iter().filter_map(unused).collect(),
         verdicts,
         latencies: latencies(&used.runs),
     }
@@ -178,6 +178,7 @@ fn runs(cells: &[CellRuns]) -> Vec<RunFinding> {
         is_control: cell.is_control,
         started_at: run.started_at.clone(),
         verdict: run.verdict,
+        left_out: left_out(run),
     };
     let mut runs: Vec<RunFinding> = cells.iter().flat_map(|cell| cell.runs.iter().map(move |run| of_cell(cell, run))).collect();
     runs.sort_by_key(|run| run.order);

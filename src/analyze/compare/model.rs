@@ -42,6 +42,9 @@ pub struct RunFigures {
     pub machine: BTreeMap<String, String>,
     /// UNKNOWN and INTERRUPTED runs are left out of all figures.
     pub verdict: Verdict,
+    /// The first step that was not what the plan wanted, with what is wrong: what such a run suffered is not what it is compared by, and it
+    /// is left out of all figures too. `None`: every step was done and seen.
+    pub unconfirmed: Option<String>,
     /// Every figure, the most telling first; each name once.
     pub figures: Vec<RunFigure>,
     /// Figures second by second, for runs that stand alone in their cell; may be empty.

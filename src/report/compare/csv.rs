@@ -80,7 +80,7 @@ pub fn runs_csv(cells: &[CellRuns]) -> Result<String> {
     let mut table = Writer::from_writer(Vec::new());
     let mut header = strings(["order", "run", "cell", "control"]);
     header.extend(keys.iter().map(|key| (*key).clone()));
-    header.extend(strings(["started_at", "verdict", "plan_sha256"]));
+    header.extend(strings(["started_at", "verdict", "unconfirmed", "plan_sha256"]));
     header.extend(names.iter().map(ToString::to_string));
     table.write_record(header)?;
     let mut runs: Vec<_> = cells.iter().flat_map(|cell| cell.runs.iter().map(move |run| (cell, run))).collect();
@@ -88,7 +88,8 @@ pub fn runs_csv(cells: &[CellRuns]) -> Result<String> {
     for (cell, run) in runs {
         let mut row = vec![run.order.to_string(), run.name.clone(), cell.name.clone(), cell.is_control.to_string()];
         row.extend(keys.iter().map(|key| setting(&cell.settings, key)));
-        row.extend([run.started_at.clone(), run.verdict.word().to_owned(), run.plan_sha256.clone()]);
+        let unconfirmed = run.unconfirmed.clone().unwrap_or_default();
+        row.extend([run.started_at.clone(), run.verdict.word().to_owned(), unconfirmed, run.plan_sha256.clone()]);
         let values: BTreeMap<&FigureName, Option<f64>> = run.figures.iter().map(|figure| (&figure.name, figure.value)).collect();
         row.extend(names.iter().map(|name| number(values.get(name).copied().flatten())));
         table.write_record(row)?;

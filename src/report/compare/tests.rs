@@ -24,6 +24,7 @@ fn run(order: u32, outage_ms: f64, requests: Option<f64>) -> RunFigures {
         versions: BTreeMap::new(),
         machine: BTreeMap::new(),
         verdict: Verdict::Pass,
+        unconfirmed: None,
         figures: vec![
             figure("outage.max", "steps", Unit::Ms, Some(outage_ms)),
             figure("metadata-requests.per-second-per-1000-clients", "baseline", Unit::PerSecond, requests),
@@ -123,11 +124,11 @@ fn a_figure_with_other_names_stands_once_and_tells_them() {
 fn runs_have_a_column_per_figure_and_empty_cells_where_it_is_unknown() {
     let table = csv::runs_csv(&cells(3)).unwrap();
     let rows: Vec<&str> = table.lines().collect();
-    let header = "order,run,cell,control,metadata.max.age.ms,started_at,verdict,plan_sha256,outage.max (steps),\
+    let header = "order,run,cell,control,metadata.max.age.ms,started_at,verdict,unconfirmed,plan_sha256,outage.max (steps),\
 metadata-requests.per-second-per-1000-clients (baseline),latency.max (baseline)";
     assert_eq!(rows[0], header);
-    assert_eq!(rows[1], "1,001,5s,false,5s,2026-01-01T00:01:00Z,PASS,aa,12980,200,40.01298");
-    assert_eq!(rows[4], "4,004,600s,false,600s,2026-01-01T00:04:00Z,PASS,aa,13020,,40.01302");
+    assert_eq!(rows[1], "1,001,5s,false,5s,2026-01-01T00:01:00Z,PASS,,aa,12980,200,40.01298");
+    assert_eq!(rows[4], "4,004,600s,false,600s,2026-01-01T00:04:00Z,PASS,,aa,13020,,40.01302");
     assert_eq!(rows.len(), 7);
 }
 

@@ -135,6 +135,7 @@ mod tests {
             versions: BTreeMap::new(),
             machine: BTreeMap::new(),
             verdict: Verdict::Pass,
+            unconfirmed: None,
             figures,
             series: Vec::new(),
             latencies: Vec::new(),

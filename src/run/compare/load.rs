@@ -12,6 +12,7 @@ use super::order::Role;
 use super::seconds;
 use super::state::{State, states};
 use crate::analyze::compare::model::{CellRuns, RunFigures};
+use crate::analyze::findings::{Check, CheckFinding, Verdict};
 use crate::report::replay::{Replay, ReplayError};
 
 /// The runs of a comparison, as far as they are there.
@@ -68,11 +69,18 @@ pub(super) fn run_figures(folder: &Path, order: u32, common_plan_sha256: Option<
         versions: run.versions.clone(),
         machine: run.machine.clone(),
         verdict: replay.findings().verdict,
+        unconfirmed: unconfirmed(&replay.findings().checks),
         figures,
         series: Vec::new(),
         latencies,
     };
     Ok((figures, run.seed))
+}
+
+/// The first step that was not what the plan wanted, in words.
+fn unconfirmed(checks: &[CheckFinding]) -> Option<String> {
+    let complaint = |check: &&CheckFinding| check.check == Check::Step && check.verdict != Verdict::Pass;
+    checks.iter().find(complaint).map(|check| check.reasons.first().unwrap_or(&check.name).clone())
 }
 
 /// What is known only once all runs are read: figures that no run has go, and runs that stand alone in their cell get theirs by second.
@@ -88,4 +96,30 @@ pub(super) fn complete(cells: &mut [CellRuns], folders: &BTreeMap<u32, PathBuf>)
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::Analysis;
+    use crate::record::fact::StepOutcome;
+    use crate::record::sample::Sample;
+
+    #[test]
+    fn a_step_that_was_not_done_and_seen_is_named() {
+        for (outcome, expected) in [
+            (StepOutcome::Done, None),
+            (StepOutcome::NoOp, Some("changed nothing")),
+            (StepOutcome::Failed, Some("failed")),
+            (StepOutcome::NotObserved, Some("was not seen from outside in time")),
+        ] {
+            let stream =
+                Sample::new(&[("steady", 1)]).load("steady", -2, 20).child(1, None, None, "kill", "2", 10_000).done(1, 10_100, outcome);
+            let mut analysis = Analysis::new();
+            stream.end(20_000).facts.iter().for_each(|fact| analysis.fold(fact));
+            let found = unconfirmed(&analysis.finish().checks);
+            assert_eq!(found.is_some(), expected.is_some(), "{outcome:?}: {found:?}");
+            assert!(expected.is_none_or(|words| found.unwrap().contains(words)), "{outcome:?}");
+        }
+    }
 }

@@ -129,6 +129,7 @@ pub(in crate::analyze::compare) fn run(order: u32, figures: Vec<RunFigure>) -> R
         versions: BTreeMap::from([("kafka".to_owned(), "4.3.0".to_owned())]),
         machine: BTreeMap::from([("cores".to_owned(), "2".to_owned())]),
         verdict: Verdict::Pass,
+        unconfirmed: None,
         figures,
         series: Vec::new(),
         latencies: Vec::new(),

@@ -110,6 +110,22 @@ fn runs_that_prove_nothing_are_left_out_and_counted() {
 }
 
 #[test]
+fn a_run_without_its_fault_is_left_out_whatever_its_verdict() {
+    let mut cells = pair(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0, 3.0, 4.0]);
+    let why = "step 1 `kill 2` was not seen from outside in time";
+    for (run, verdict) in cells[0].runs.iter_mut().zip([Verdict::Fail, Verdict::Hang]) {
+        (run.verdict, run.unconfirmed) = (verdict, Some(why.to_owned()));
+    }
+    cells[0].runs[3].verdict = Verdict::Fail;
+    let found = compare(&cells, Options::default());
+    assert_eq!((found.cells[0].runs, found.cells[0].left_out[1].why.as_str()), (2, why));
+    assert_eq!(found.figures[0].cells[0].values, [3.0, 4.0]);
+    assert_eq!((found.runs[0].left_out.as_deref(), &found.runs[1].left_out), (Some(why), &None));
+    assert_eq!(found.warnings[0], "2 of 4 runs of 5s are left out: 2 with a step that was not what the plan wanted");
+    assert_eq!(found.warnings[1], "1 of 4 runs of 5s did not pass, and their figures are used: 1 FAIL");
+}
+
+#[test]
 fn no_cells_and_one_cell_are_no_comparison_and_no_error() {
     let none = compare(&[], Options::default());
     assert!(none.figures.is_empty() && none.summary.is_empty() && !none.has_usable_runs(), "{none:?}");

@@ -40,7 +40,7 @@ fn verdicts(cell: &CellFinding) -> String {
 }
 
 fn left_out(cell: &CellFinding) -> String {
-    let named = cell.left_out.iter().take(LEFT_OUT_NAMED_MAX).map(|run| format!("{} {}", run.name, run.verdict.word()));
+    let named = cell.left_out.iter().take(LEFT_OUT_NAMED_MAX).map(|run| format!("{} {}", run.name, run.why));
     let more = cell.left_out.len().saturating_sub(LEFT_OUT_NAMED_MAX);
     named.chain((more > 0).then(|| format!("{more} more"))).collect::<Vec<_>>().join(", ")
 }

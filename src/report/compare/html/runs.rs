@@ -20,7 +20,7 @@ pub(super) fn section(content: Content<'_>) -> Markup {
                     thead {
                         tr {
                             th scope="col" class="number" { "order" }
-                            @for title in ["run", "cell", "verdict", "baseline from (UTC)"] { th scope="col" class="text" { (title) } }
+                            @for title in ["run", "cell", "verdict", "left out", "baseline from (UTC)"] { th scope="col" class="text" { (title) } }
                         }
                     }
                     tbody { @for run in runs.iter().take(ROWS_MAX) { (row(run, content.runs)) } }
@@ -48,6 +48,7 @@ fn row(run: &RunFinding, folder: Option<&str>) -> Markup {
             }
             td class="text" { (shortened(&run.cell)) @if run.is_control { " (control, in no figure)" } }
             td class=(verdict) { (run.verdict.word()) }
+            td class="text" { (shortened(run.left_out.as_deref().unwrap_or_default())) }
             td class="text" { (shortened(&to_the_second(&run.started_at))) }
         }
     }

@@ -36,7 +36,7 @@ fn whole() -> ComparisonFindings {
     for cell in &mut findings.cells {
         cell.latencies = vec![latency(None, "baseline"), latency(Some("steady"), "after"), latency(None, "run")];
     }
-    findings.cells[1].left_out = vec![LeftOutRun { name: "017".to_owned(), verdict: Verdict::Unknown }];
+    findings.cells[1].left_out = vec![LeftOutRun { name: "017".to_owned(), verdict: Verdict::Unknown, why: "UNKNOWN".to_owned() }];
     findings.warnings = vec!["latency.p50 drifted".to_owned()];
     let name = FigureName { metric: "latency.p50".to_owned(), group: None, window: "baseline".to_owned() };
     findings.drift = vec![DriftFinding { name, unit: Unit::Ms, seen: Drift::Trend { change: -1.5 } }];
@@ -63,7 +63,7 @@ fn the_page_reads_without_its_script() {
         "<td class=\"number\">0.0004</td><td class=\"text differs\">lower</td>",
         "<summary>The other 1 figures</summary>",
         "<a href=\"runs/001/report.html\">001</a>",
-        "<td class=\"text met\">PASS</td><td class=\"text\">2026-01-01 00:01:00</td>",
+        "<td class=\"text met\">PASS</td><td class=\"text\"></td><td class=\"text\">2026-01-01 00:01:00</td>",
     ] {
         assert!(markup.contains(part), "{part} is not in {markup}");
     }
@@ -101,11 +101,11 @@ fn hostile_names_stay_text() {
     findings.drift.push(DriftFinding { name: findings.drift[0].name.clone(), unit: Unit::Count, seen });
     for cell in &mut findings.cells {
         (cell.name, cell.settings, cell.verdicts) = (hostile(), vec![(hostile(), hostile())], [(hostile(), 1)].into());
-        cell.left_out = vec![LeftOutRun { name: hostile(), verdict: Verdict::Interrupted }];
+        cell.left_out = vec![LeftOutRun { name: hostile(), verdict: Verdict::Interrupted, why: hostile() }];
         cell.latencies.push(latency(Some(HOSTILE), "baseline"));
     }
     for run in &mut findings.runs {
-        (run.name, run.cell, run.started_at) = (hostile(), hostile(), hostile());
+        (run.name, run.cell, run.started_at, run.left_out) = (hostile(), hostile(), hostile(), Some(hostile()));
     }
     for figure in &mut findings.figures {
         (figure.name.metric, figure.name.group, figure.about) = (hostile(), Some(hostile()), hostile());
