@@ -98,6 +98,7 @@ fn of_cells(cells: &[UsedCell<'_>], Once { figure, also }: Once<'_>) -> FigureFi
         about: figure.about.clone(),
         cells: cells.iter().map(of_cell).collect(),
         differences: Vec::new(),
+        drift: Vec::new(),
     }
 }
 

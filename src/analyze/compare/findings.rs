@@ -129,6 +129,8 @@ pub struct FigureFinding {
     pub cells: Vec<CellFigure>,
     /// Each cell but the first against the first, in the order of the cells.
     pub differences: Vec<DifferenceFinding>,
+    /// How drift was seen in it; empty also if it is no main figure, or nobody could tell.
+    pub drift: Vec<Drift>,
 }
 
 impl FigureFinding {
@@ -158,6 +160,9 @@ pub struct CellFigure {
     pub max: Option<f64>,
     /// Where the cell's true middle lies.
     pub interval: Option<Interval>,
+    /// By how much the straight line through its values rises from the cell's first run to its last, whether that is chance or not; `None`
+    /// with fewer than three.
+    pub trend: Option<f64>,
     /// Values in the order of the runs.
     pub values: Vec<f64>,
 }
@@ -261,6 +266,13 @@ pub enum Drift {
     /// Values rise or fall with the place in the sequence.
     Trend {
         /// From the first run to the last.
+        change: f64,
+    },
+    /// Values of one cell rise or fall so, and those of all cells together do not.
+    TrendOfCell {
+        /// The cell's name.
+        cell: String,
+        /// From the cell's first run to its last.
         change: f64,
     },
 }

@@ -87,9 +87,9 @@ pub fn compare(cells: &[CellRuns], options: Options) -> ComparisonFindings {
         }
     }
     let basis = if used.len() > 1 && used.iter().all(|cell| cell.runs.len() == 1) { Basis::Seconds } else { Basis::Runs };
-    let (figures, tests) = figures::figures(&used, basis, options);
+    let (mut figures, tests) = figures::figures(&used, basis, options);
     let findings: Vec<CellFinding> = cells.iter().filter(|cell| !cell.is_control).zip(&used).map(cell_finding).collect();
-    let drift = drift::drift(&used, &controls, &figures);
+    let drift = drift::drift(&used, &controls, &mut figures);
     let is_interleaved = is_interleaved(&used);
     let mut warnings = checks::warnings(cells);
     if !is_interleaved && basis == Basis::Runs {

@@ -58,6 +58,7 @@ pub(super) fn cell_figure(values: Vec<f64>, unknown: usize, unit: Unit) -> CellF
         min: sorted.first().copied(),
         max: sorted.last().copied(),
         interval: median_interval(&sorted).or_else(|| sample.interval()),
+        trend: None,
         values,
     }
 }

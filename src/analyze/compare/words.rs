@@ -221,7 +221,25 @@ pub(super) fn drift(name: &FigureName, unit: Unit, seen: &Drift, is_interleaved:
             let word = if *change > 0.0 { "rose" } else { "fell" };
             format!("{name} drifted: it {word} by {} from the first run to the last; {met}", value(unit, change.abs()))
         }
+        Drift::TrendOfCell { cell, change } => {
+            let word = if *change > 0.0 { "rose" } else { "fell" };
+            format!("{name} drifted in {cell}: it {word} by {} from that cell's first run to its last", value(unit, change.abs()))
+        }
     }
+}
+
+/// Which drift was seen of a figure that touches one of these cells, in a word each: `trend, control`. Empty: none.
+#[must_use]
+pub fn drift_tags(figure: &FigureFinding, cells: &[&str]) -> String {
+    let tag = |drift: &Drift| match drift {
+        Drift::Trend { .. } => Some("trend"),
+        // A control is compared with the first cell, against which every other is held.
+        Drift::Control { .. } => Some("control"),
+        Drift::TrendOfCell { cell, .. } => cells.contains(&cell.as_str()).then_some("trend-of-cell"),
+    };
+    let mut tags: Vec<&str> = figure.drift.iter().filter_map(tag).collect();
+    tags.dedup();
+    tags.join(", ")
 }
 
 fn named(names: &[&str]) -> String {

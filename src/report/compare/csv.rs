@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::analyze::compare::findings::{CellFinding, ComparisonFindings, FigureFinding, Interval, Judgement};
 use crate::analyze::compare::model::{CellRuns, FigureName};
+use crate::analyze::compare::words::drift_tags;
 
 /// `compare.csv`: what each cell's runs have.
 ///
@@ -18,7 +19,21 @@ pub fn compare_csv(findings: &ComparisonFindings) -> Result<String> {
     let mut table = Writer::from_writer(Vec::new());
     let mut header = strings(["metric", "group", "window", "unit", "main", "cell"]);
     header.extend(keys(&findings.cells));
-    header.extend(strings(["runs", "unknown", "median", "mean", "standard_deviation", "min", "max", "low", "high", "interval_of", "also"]));
+    header.extend(strings([
+        "runs",
+        "unknown",
+        "median",
+        "mean",
+        "standard_deviation",
+        "min",
+        "max",
+        "low",
+        "high",
+        "interval_of",
+        "also",
+        "trend",
+        "drift",
+    ]));
     table.write_record(header)?;
     for figure in &findings.figures {
         for (cell, of_cell) in findings.cells.iter().zip(&figure.cells) {
@@ -30,7 +45,7 @@ pub fn compare_csv(findings: &ComparisonFindings) -> Result<String> {
             row.extend(numbers.map(number));
             row.extend(ends(of_cell.interval));
             row.push(of_cell.interval.map_or_else(String::new, |interval| word(&interval.of)));
-            row.push(also(figure));
+            row.extend([also(figure), number(of_cell.trend), drift_tags(figure, &[&cell.name])]);
             table.write_record(row)?;
         }
     }
@@ -46,7 +61,7 @@ pub fn differences_csv(findings: &ComparisonFindings) -> Result<String> {
     let mut header = strings(["metric", "group", "window", "unit", "main", "baseline", "cell"]);
     header.extend(keys(&findings.cells));
     header.extend(strings(["basis", "difference", "low", "high", "p", "p_adjusted", "p_permutation", "judgement"]));
-    header.extend(strings(["smallest_detectable", "runs_needed", "apart", "also"]));
+    header.extend(strings(["smallest_detectable", "runs_needed", "apart", "also", "drift"]));
     table.write_record(header)?;
     for figure in &findings.figures {
         for (cell, difference) in findings.cells.iter().skip(1).zip(&figure.differences) {
@@ -57,7 +72,7 @@ pub fn differences_csv(findings: &ComparisonFindings) -> Result<String> {
             row.extend(ends(difference.interval));
             row.extend([difference.p, difference.p_adjusted, difference.p_permutation].map(number));
             row.extend(judged(difference.judgement));
-            row.push(also(figure));
+            row.extend([also(figure), drift_tags(figure, &[&findings.cells[0].name, &cell.name])]);
             table.write_record(row)?;
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{csv, json, text};
-use crate::analyze::compare::findings::ComparisonFindings;
+use crate::analyze::compare::findings::{ComparisonFindings, Drift};
 use crate::analyze::compare::model::{CellRuns, FigureName, RunFigure, RunFigures, Unit};
 use crate::analyze::compare::{Options, compare};
 use crate::analyze::findings::Verdict;
@@ -92,14 +92,14 @@ fn tables_have_a_row_per_figure_and_cell() {
     let table = csv::compare_csv(&found).unwrap();
     let rows: Vec<&str> = table.lines().collect();
     assert_eq!(rows.len(), 1 + 3 * 2);
-    let header = "metric,group,window,unit,main,cell,metadata.max.age.ms,runs,unknown,median,mean,standard_deviation,min,max,low,high,interval_of,also";
+    let header = "metric,group,window,unit,main,cell,metadata.max.age.ms,runs,unknown,median,mean,standard_deviation,min,max,low,high,interval_of,also,trend,drift";
     assert_eq!(rows[0], header);
-    assert_eq!(rows[1], "outage.max,,steps,ms,true,5s,5s,8,0,11010,11008.75,2128.799,9000,13020,9000,13020,median,");
+    assert_eq!(rows[1], "outage.max,,steps,ms,true,5s,5s,8,0,11010,11008.75,2128.799,9000,13020,9000,13020,median,,-1335.833,");
     assert!(rows[4].starts_with("metadata-requests.per-second-per-1000-clients,,baseline,per second,true,600s,600s,7,1,2"), "{}", rows[4]);
     let table = csv::differences_csv(&found).unwrap();
     let rows: Vec<&str> = table.lines().collect();
     assert_eq!(rows.len(), 1 + 3);
-    assert!(rows[1].contains(",no-difference-shown,") && rows[2].ends_with(",difference,,,,"), "{table}");
+    assert!(rows[1].contains(",no-difference-shown,") && rows[2].ends_with(",difference,,,,,"), "{table}");
 }
 
 #[test]
@@ -114,10 +114,25 @@ fn a_figure_with_other_names_stands_once_and_tells_them() {
     let page = text::render(&found, false);
     assert!(page.contains("outage.max (steps) is in all runs the same as outage.max (kill)"), "{page}");
     assert_eq!(csv::compare_csv(&found).unwrap().lines().count(), 1 + 3 * 2);
-    assert!(csv::differences_csv(&found).unwrap().lines().nth(1).unwrap().ends_with(",outage.max (kill)"));
+    assert!(csv::differences_csv(&found).unwrap().lines().nth(1).unwrap().ends_with(",outage.max (kill),"));
     assert!(csv::runs_csv(&cells).unwrap().lines().next().unwrap().ends_with(",outage.max (kill)"), "every run has all its figures");
     let file: serde_json::Value = serde_json::from_str(&json::compare_json(&found).unwrap()).unwrap();
     assert_eq!((&file["figures"][0]["also"][0]["window"], &file["curve"][0]["outage_ms"]["median"]), (&"kill".into(), &11_010.0.into()));
+}
+
+#[test]
+fn drift_is_a_column_of_every_table() {
+    let mut found = found(8);
+    assert!(!text::render(&found, false).contains("  drift"));
+    found.figures[0].drift = vec![Drift::Trend { change: 300.0 }, Drift::TrendOfCell { cell: "600s".to_owned(), change: 1.0 }];
+    assert!(text::render(&found, false).contains("  drift\n") && text::render(&found, false).contains("trend, trend-of-cell\n"));
+    let (cells, differences) = (csv::compare_csv(&found).unwrap(), csv::differences_csv(&found).unwrap());
+    let rows: Vec<&str> = cells.lines().collect();
+    assert!(rows[1].ends_with(",trend") && rows[2].ends_with(",\"trend, trend-of-cell\"") && rows[3].ends_with(','), "{cells}");
+    assert!(differences.lines().nth(1).unwrap().ends_with(",\"trend, trend-of-cell\""), "{differences}");
+    let file: serde_json::Value = serde_json::from_str(&json::compare_json(&found).unwrap()).unwrap();
+    assert_eq!(file["figures"][0]["drift"][0]["by"], "trend");
+    assert!(file["figures"][0]["cells"][0]["trend"].is_number());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use crate::analyze::compare::findings::{
     Basis, CellFigure, ComparisonFindings, DifferenceFinding, FigureFinding, Interval, Judgement, Middle,
 };
-use crate::analyze::compare::words::{probability, value};
+use crate::analyze::compare::words::{drift_tags, probability, value};
 use crate::report::text::format::wrapped;
 use crate::report::text::style::Style;
 use crate::report::text::table::Table;
@@ -129,14 +129,15 @@ pub(super) fn other_names(figure: &FigureFinding) -> String {
 }
 
 fn differences(lines: &mut Vec<String>, findings: &ComparisonFindings, shown: &[&FigureFinding], style: Style) {
-    let mut table = Table::new(&["<figure", "<cell", "difference", "<99 % interval", "p", "<shown", "<seen from"]).within(WIDTH);
+    let mut table = Table::new(&["<figure", "<cell", "difference", "<99 % interval", "p", "<shown", "<seen from", "<drift"]).within(WIDTH);
     for figure in shown {
         for (at, difference) in figure.differences.iter().enumerate() {
             let name = if at == 0 { figure.name.to_string() } else { String::new() };
             let amount = difference.difference.map_or_else(String::new, |by| signed(figure, by));
             let interval = difference.interval.map_or_else(String::new, |interval| range(figure, interval));
             let (shown, from) = said(figure, difference);
-            table.row([name, difference.cell.clone(), amount, interval, p(difference), shown.to_owned(), from]);
+            let drift = drift_tags(figure, &[&findings.cells[0].name, &difference.cell]);
+            table.row([name, difference.cell.clone(), amount, interval, p(difference), shown.to_owned(), from, drift]);
         }
     }
     let title = match findings.basis {

@@ -202,6 +202,20 @@ fn a_trend_in_all_cells_shows_drift() {
 }
 
 #[test]
+fn a_trend_in_one_cell_shows_drift_of_that_cell() {
+    let rising: Vec<f64> = (0..8).map(|at| 100.0 + 10.0 * f64::from(at) + f64::from(at * 3 % 4)).collect();
+    let level: Vec<f64> = (0..8).map(|at| 135.0 + 9.0 * f64::from(at * 5 % 8) - 8.0 * f64::from(at)).collect();
+    let found = compare(&pair(&level, &rising), Options::default());
+    let [drift] = &found.drift[..] else { panic!("{:?}", found.drift) };
+    assert!(matches!(&drift.seen, Drift::TrendOfCell { cell, change } if cell == "600s" && (60.0..90.0).contains(change)), "{drift:?}");
+    assert_eq!(found.figures[0].drift, std::slice::from_ref(&drift.seen));
+    assert!(found.figures[0].cells[1].trend.is_some_and(|by| (60.0..90.0).contains(&by)), "{:?}", found.figures[0].cells[1]);
+    assert!(found.warnings[0].starts_with("outage.max drifted in 600s: it rose by "), "{:?}", found.warnings);
+    assert_eq!(words::drift_tags(&found.figures[0], &["5s", "600s"]), "trend-of-cell");
+    assert_eq!(words::drift_tags(&found.figures[0], &["5s"]), "");
+}
+
+#[test]
 fn one_run_each_is_compared_by_seconds_where_there_are_any() {
     let mut cells = pair(&[12.0], &[15.0]);
     for (cell, mean) in cells.iter_mut().zip([12.0, 15.0]) {

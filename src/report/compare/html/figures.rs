@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::CELLS_MAX;
 use super::cells::more_cells;
 use crate::analyze::compare::findings::{Basis, ComparisonFindings, DifferenceFinding, FigureFinding, Judgement, Middle};
-use crate::analyze::compare::words::value;
+use crate::analyze::compare::words::{drift_tags, value};
 use crate::report::compare::text::{is_shown, of_cell, other_names, p, range, signed};
 use crate::report::html::table::{ROWS_MAX, more, shortened};
 
@@ -29,6 +29,7 @@ pub(super) fn section(findings: &ComparisonFindings) -> Markup {
 fn table(findings: &ComparisonFindings, figures: &[&FigureFinding], id: &str, title: &str) -> Markup {
     let rows = findings.cells.len().clamp(1, CELLS_MAX);
     let fit = ROWS_MAX / rows;
+    let has_drift = figures.iter().any(|figure| !figure.drift.is_empty());
     let difference = match findings.basis {
         Basis::Runs => "difference of the means",
         Basis::Seconds => "difference of the means over seconds",
@@ -47,9 +48,10 @@ fn table(findings: &ComparisonFindings, figures: &[&FigureFinding], id: &str, ti
                             th scope="col" class="number" { (difference) }
                             th scope="col" class="number" { "p" }
                             th scope="col" class="text" { "what may be said" }
+                            @if has_drift { th scope="col" class="text" { "drift" } }
                         }
                     }
-                    @for figure in figures.iter().take(fit) { (body(findings, figure)) }
+                    @for figure in figures.iter().take(fit) { (body(findings, figure, has_drift)) }
                 }
             }
             (more(figures.len().saturating_sub(fit), "figures"))
@@ -57,7 +59,8 @@ fn table(findings: &ComparisonFindings, figures: &[&FigureFinding], id: &str, ti
     }
 }
 
-fn body(findings: &ComparisonFindings, figure: &FigureFinding) -> Markup {
+/// `has_drift`: the table has a column for it.
+fn body(findings: &ComparisonFindings, figure: &FigureFinding, has_drift: bool) -> Markup {
     let rows = findings.cells.len().min(CELLS_MAX);
     html! {
         tbody {
@@ -77,6 +80,7 @@ fn body(findings: &ComparisonFindings, figure: &FigureFinding) -> Markup {
                         Some(difference) => (against(figure, difference)),
                         None => { td {} td {} td class="text" { "the baseline" } },
                     }
+                    @if has_drift { td class="text" { (drift_tags(figure, &[&cell.name])) } }
                 }
             }
         }

@@ -94,14 +94,16 @@ pub(super) fn section(findings: &ComparisonFindings) -> Markup {
 fn drift(drift: &[DriftFinding]) -> Table {
     let mut table = Table::new(&["<figure", "<seen by", "<what it has", "the first cell's mean"]);
     for DriftFinding { name, unit, seen } in drift {
+        let rose = |change: f64| {
+            let word = if change > 0.0 { "rose" } else { "fell" };
+            format!("{word} by {} from the first to the last", value(*unit, change.abs()))
+        };
         let (by, has, mean) = match seen {
             Drift::Control { run, order, value: of_control, mean } => {
                 (format!("control {run}, run {order}"), value(*unit, *of_control), value(*unit, *mean))
             }
-            Drift::Trend { change } => {
-                let word = if *change > 0.0 { "rose" } else { "fell" };
-                ("all runs".to_owned(), format!("{word} by {} from the first to the last", value(*unit, change.abs())), String::new())
-            }
+            Drift::Trend { change } => ("all runs".to_owned(), rose(*change), String::new()),
+            Drift::TrendOfCell { cell, change } => (format!("runs of {cell}"), rose(*change), String::new()),
         };
         table.row([name.to_string(), by, has, mean]);
     }

@@ -40,6 +40,7 @@ fn whole() -> ComparisonFindings {
     findings.warnings = vec!["latency.p50 drifted".to_owned()];
     let name = FigureName { metric: "latency.p50".to_owned(), group: None, window: "baseline".to_owned() };
     findings.drift = vec![DriftFinding { name, unit: Unit::Ms, seen: Drift::Trend { change: -1.5 } }];
+    findings.figures[0].drift = vec![Drift::Trend { change: 20.0 }];
     findings
 }
 
@@ -59,7 +60,7 @@ fn the_page_reads_without_its_script() {
         "<td class=\"number\">2.10/s [1.96/s, 2.21/s]</td>",
         "<figure class=\"chart\" id=\"fig-cell-percentiles\" data-chart=\"cell-percentiles\">",
         "<th scope=\"rowgroup\" rowspan=\"2\" class=\"text\">outage.max (steps)",
-        "<td class=\"number\">0 ms [-3.17 s, 3.17 s]</td><td class=\"number\">1.00</td><td class=\"text\">no difference shown; one of 6.09 s would have been seen</td>",
+        "<td class=\"number\">0 ms [-3.17 s, 3.17 s]</td><td class=\"number\">1.00</td><td class=\"text\">no difference shown; one of 6.09 s would have been seen</td><td class=\"text\">trend</td>",
         "<td class=\"number\">0.0004</td><td class=\"text differs\">lower</td>",
         "<summary>The other 1 figures</summary>",
         "<a href=\"runs/001/report.html\">001</a>",
