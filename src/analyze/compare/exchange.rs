@@ -57,9 +57,27 @@ fn sums<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 3] {
     values.fold([0.0; 3], |[count, sum, squares], value| [count + 1.0, sum + value, squares + value * value])
 }
 
+/// Deals that are looked at for each pair of cells that shares the chance of being wrong: with fewer, even what no deal matches could not
+/// stand out among them.
+const DEALS_OF_PAIR: u32 = 500;
+
+/// How many deals are looked at where all would be too many.
+pub(super) fn deals_max(asked: u32, pairs: usize) -> u32 {
+    asked.max(u32::try_from(pairs).unwrap_or(u32::MAX).saturating_mul(DEALS_OF_PAIR))
+}
+
+/// What the deals of two cells said.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Answer {
+    /// For each figure.
+    pub(super) p: Vec<f64>,
+    /// Deals that were looked at.
+    pub(super) deals: f64,
+}
+
 /// For each figure the share of deals in which any figure that differs no more than it differs at least as much as it does. The first so
 /// many runs are the first cell's. All deals are looked at if they are no more than `deals_max`, otherwise so many random ones.
-pub(super) fn p_values(figures: &[Dealt], first: usize, runs: usize, deals_max: u32, seed: u64) -> Vec<f64> {
+pub(super) fn p_values(figures: &[Dealt], first: usize, runs: usize, deals_max: u32, seed: u64) -> Answer {
     let mut is_first: Vec<bool> = (0..runs).map(|run| run < first).collect();
     let happened: Vec<f64> = figures.iter().map(|figure| figure.t(&(0..first).collect::<Vec<usize>>())).collect();
     let mut order: Vec<usize> = (0..figures.len()).collect();
@@ -81,7 +99,7 @@ pub(super) fn p_values(figures: &[Dealt], first: usize, runs: usize, deals_max: 
             counted.deal(&is_first);
         }
     }
-    counted.shares()
+    Answer { deals: counted.deals, p: counted.shares() }
 }
 
 /// Deals that were looked at.
@@ -152,9 +170,9 @@ mod tests {
     #[test]
     fn values_that_are_apart_are_so_in_two_deals_only() {
         let figure = Dealt::new(&known(&[1.0, 2.0, 3.0, 4.0, 5.0, 11.0, 12.0, 13.0, 14.0, 15.0]), 0.0, 1.0);
-        let p = p_values(std::slice::from_ref(&figure), 5, 10, 1000, 1)[0];
+        let p = p_values(std::slice::from_ref(&figure), 5, 10, 1000, 1).p[0];
         assert!((p - 2.0 / 252.0).abs() < 1e-12, "{p}");
-        let p = p_values(&[figure], 5, 10, 200, 1)[0];
+        let p = p_values(&[figure], 5, 10, 200, 1).p[0];
         assert!((0.005..=0.03).contains(&p), "by random deals: {p}");
     }
 
@@ -162,7 +180,7 @@ mod tests {
     fn another_figure_that_chance_may_move_as_much_makes_less_certain() {
         let apart = Dealt::new(&known(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]), 0.0, 1.0);
         let noisy = Dealt::new(&known(&[1.0, 6.0, 2.0, 7.0, 3.0, 8.0, 4.0, 9.0, 5.0, 10.0]), 0.0, 1.0);
-        let both = p_values(&[noisy, apart], 5, 10, 1000, 1);
+        let both = p_values(&[noisy, apart], 5, 10, 1000, 1).p;
         assert!((both[1] - 4.0 / 252.0).abs() < 1e-12 && both[0] > 0.05, "{both:?}");
     }
 
@@ -170,6 +188,6 @@ mod tests {
     fn what_is_known_of_too_few_runs_shows_nothing() {
         let mut values = known(&[1.0, 2.0, 3.0, 4.0]);
         values.extend([Some(9.0), None, None, None]);
-        assert_eq!(p_values(&[Dealt::new(&values, 0.0, 1.0)], 4, 8, 100, 1), [1.0]);
+        assert_eq!(p_values(&[Dealt::new(&values, 0.0, 1.0)], 4, 8, 100, 1).p, [1.0]);
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::compare::alike::{Once, once};
-use crate::analyze::compare::exchange::{Dealt, OTHER_SHARE, p_values};
-use crate::analyze::compare::findings::{Basis, DifferenceFinding, FigureFinding, Judgement};
+use crate::analyze::compare::exchange::{Dealt, OTHER_SHARE, deals_max, p_values};
+use crate::analyze::compare::findings::{Basis, Deals, DifferenceFinding, FigureFinding, Judgement};
 use crate::analyze::compare::model::{FigureName, RunFigure, RunFigures};
 use crate::analyze::compare::sample::{Sample, cell_figure, float, mean, variance_floor};
-use crate::analyze::compare::together::{adjusted, can_be_shown, cost, runs_needed, weights};
+use crate::analyze::compare::together::{adjusted, can_be_shown, cost, runs_needed, ways, weights};
 use crate::analyze::compare::welch::Welch;
 use crate::analyze::compare::{Options, SIGNIFICANCE, seconds};
 
@@ -34,8 +34,18 @@ struct Test {
     is_main: bool,
 }
 
-/// All figures, the main ones first, and how many questions were asked.
-pub(super) fn figures(cells: &[UsedCell<'_>], basis: Basis, options: Options) -> (Vec<FigureFinding>, usize) {
+/// What was asked, and what came of it.
+pub(super) struct Asked {
+    /// All figures, the main ones first.
+    pub(super) figures: Vec<FigureFinding>,
+    /// How many questions were asked.
+    pub(super) tests: usize,
+    /// How runs were dealt out anew; `None`: they were not.
+    pub(super) deals: Option<Deals>,
+}
+
+/// Asks for every figure and pair of cells.
+pub(super) fn figures(cells: &[UsedCell<'_>], basis: Basis, options: Options) -> Asked {
     let names = names(cells);
     // Of single runs, two values that agree say nothing of their seconds.
     let asked = if basis == Basis::Runs { once(cells, names) } else { names.into_iter().map(Once::alone).collect() };
@@ -57,9 +67,7 @@ pub(super) fn figures(cells: &[UsedCell<'_>], basis: Basis, options: Options) ->
     let weight = |test: &Test| if test.is_main { of_main } else { of_others };
     let p = adjusted(&tests.iter().map(|test| (test.welch.p(), weight(test))).collect::<Vec<_>>());
     tests.iter().zip(p).for_each(|(test, p)| difference_of(&mut figures, test).p_adjusted = Some(p));
-    if basis == Basis::Runs {
-        exchange(cells, &mut figures, &tests, options);
-    }
+    let deals = if basis == Basis::Runs { exchange(cells, &mut figures, &tests, options) } else { None };
     let all: f64 = tests.iter().map(weight).sum();
     for test in &tests {
         let sizes = [0, test.pair + 1].map(|cell| figures[test.figure].cells[cell].runs);
@@ -68,7 +76,7 @@ pub(super) fn figures(cells: &[UsedCell<'_>], basis: Basis, options: Options) ->
         let difference = difference_of(&mut figures, test);
         difference.judgement = judged(difference, smallest_detectable);
     }
-    (figures, tests.len())
+    Asked { figures, tests: tests.len(), deals }
 }
 
 /// What each run calls its figures: in the order of the first run that has one, the main ones first.
@@ -167,8 +175,9 @@ fn difference_of<'a>(figures: &'a mut [FigureFinding], test: &Test) -> &'a mut D
 }
 
 /// The second opinion, asked for only where the first has found something.
-fn exchange(cells: &[UsedCell<'_>], figures: &mut [FigureFinding], tests: &[Test], options: Options) {
+fn exchange(cells: &[UsedCell<'_>], figures: &mut [FigureFinding], tests: &[Test], options: Options) -> Option<Deals> {
     let pairs = cells.len().saturating_sub(1);
+    let mut most: Option<Deals> = None;
     for pair in 0..pairs {
         let of_pair: Vec<&Test> = tests.iter().filter(|test| test.pair == pair).collect();
         let is_found = |test: &&Test| figures[test.figure].differences[pair].p_adjusted.is_some_and(|p| p <= SIGNIFICANCE);
@@ -177,12 +186,15 @@ fn exchange(cells: &[UsedCell<'_>], figures: &mut [FigureFinding], tests: &[Test
         }
         let dealt: Vec<Dealt> = of_pair.iter().map(|test| dealt(&cells[0], &cells[pair + 1], &figures[test.figure])).collect();
         let (first, second) = (cells[0].runs.len(), cells[pair + 1].runs.len());
-        let p = p_values(&dealt, first, first + second, options.permutations, options.seed);
-        for (test, p) in of_pair.into_iter().zip(p) {
+        let answer = p_values(&dealt, first, first + second, deals_max(options.permutations, pairs), options.seed);
+        let deals = Deals { ways: ways(first, second), looked_at: answer.deals, p_min: (float(pairs) / answer.deals).min(1.0) };
+        most = most.filter(|most| most.ways >= deals.ways).or(Some(deals));
+        for (test, p) in of_pair.into_iter().zip(answer.p) {
             // Each pair is dealt by itself: the chance of being wrong adds up over pairs.
             difference_of(figures, test).p_permutation = Some((p * float(pairs)).min(1.0));
         }
     }
+    most
 }
 
 fn dealt(first: &UsedCell<'_>, second: &UsedCell<'_>, figure: &FigureFinding) -> Dealt {

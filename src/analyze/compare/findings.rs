@@ -23,6 +23,8 @@ pub struct ComparisonFindings {
     pub significance: f64,
     /// How many questions (figure and pair of cells) were asked together.
     pub tests: usize,
+    /// How many ways of dealing the runs out anew were looked at; `None`: nobody had to.
+    pub deals: Option<Deals>,
     /// Runs of each cell that find a difference of two standard deviations of a main figure in 95 of 100 comparisons; `None`: no main
     /// figure of runs was compared.
     pub runs_suggested: Option<usize>,
@@ -44,6 +46,17 @@ impl ComparisonFindings {
     pub fn has_usable_runs(&self) -> bool {
         self.cells.iter().any(|cell| cell.runs > 0)
     }
+}
+
+/// Ways of dealing the runs of two cells out anew, of the pair with the most of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Deals {
+    /// How many there are.
+    pub ways: f64,
+    /// How many were looked at: all of them, or so many random ones.
+    pub looked_at: f64,
+    /// No probability by dealing out can be below this, however far cells are apart.
+    pub p_min: f64,
 }
 
 /// What is taken as one observation.

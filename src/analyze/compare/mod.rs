@@ -63,7 +63,8 @@ const RUNS_MAX: usize = 1_000;
 pub struct Options {
     /// Of the random deals; the same seed gives the same findings.
     pub seed: u64,
-    /// Ways of dealing runs out to two cells that are looked at: all, if they are no more than that, else so many random ones.
+    /// Ways of dealing runs out to two cells that are looked at: all, if they are no more than that, else so many random ones; more where
+    /// many cells share the chance of being wrong.
     pub permutations: u32,
 }
 
@@ -87,7 +88,7 @@ pub fn compare(cells: &[CellRuns], options: Options) -> ComparisonFindings {
         }
     }
     let basis = if used.len() > 1 && used.iter().all(|cell| cell.runs.len() == 1) { Basis::Seconds } else { Basis::Runs };
-    let (mut figures, tests) = figures::figures(&used, basis, options);
+    let figures::Asked { mut figures, tests, deals } = figures::figures(&used, basis, options);
     let findings: Vec<CellFinding> = cells.iter().filter(|cell| !cell.is_control).zip(&used).map(cell_finding).collect();
     let drift = drift::drift(&used, &controls, &mut figures);
     let is_interleaved = is_interleaved(&used);
@@ -103,6 +104,7 @@ pub fn compare(cells: &[CellRuns], options: Options) -> ComparisonFindings {
         basis,
         significance: SIGNIFICANCE,
         tests,
+        deals,
         runs_suggested: suggested(basis, &figures),
         cells: findings,
         runs: runs(cells),

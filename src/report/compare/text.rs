@@ -3,8 +3,9 @@
 //! Shows main figures, and of the others those that differ; `compare.csv` and `differences.csv` have all.
 
 use crate::analyze::compare::findings::{
-    Basis, CellFigure, ComparisonFindings, DifferenceFinding, FigureFinding, Interval, Judgement, Middle,
+    Basis, CellFigure, ComparisonFindings, Deals, DifferenceFinding, FigureFinding, Interval, Judgement, Middle,
 };
+use crate::analyze::compare::model::Unit;
 use crate::analyze::compare::words::{drift_tags, probability, value};
 use crate::report::text::format::wrapped;
 use crate::report::text::style::Style;
@@ -150,6 +151,14 @@ fn differences(lines: &mut Vec<String>, findings: &ComparisonFindings, shown: &[
         let note = format!("  {questions}; the interval is of each figure alone; seen from: found in 95 of 100 comparisons");
         lines.push(style.faint(&note));
     }
+    lines.extend(findings.deals.iter().map(|deals| style.faint(&format!("  {}", dealt(deals)))));
+}
+
+/// How many ways of dealing runs out were looked at, and what that leaves open.
+pub(super) fn dealt(deals: &Deals) -> String {
+    let (ways, looked_at) = (value(Unit::Count, deals.ways), value(Unit::Count, deals.looked_at));
+    let how = if deals.looked_at < deals.ways { format!("{looked_at} of the {ways}") } else { format!("all {ways}") };
+    format!("{how} ways of dealing the runs of two cells out anew were looked at: no p is below {}", probability(deals.p_min))
 }
 
 /// `+3.10 s`, `-198/s`.

@@ -12,6 +12,12 @@ fn runs(first: u32, values: &[f64]) -> Vec<RunFigures> {
     orders.zip(values).map(|(order, value)| run(order, vec![figure("outage.max", Some(*value))])).collect()
 }
 
+/// Runs with these values, one in each round of so many cells.
+fn at_places(place: u32, cells: u32, values: &[f64]) -> Vec<RunFigures> {
+    let orders = (0..).map(|round| 1 + place + cells * round);
+    orders.zip(values).map(|(order, value)| run(order, vec![figure("outage.max", Some(*value))])).collect()
+}
+
 fn figure(metric: &str, value: Option<f64>) -> RunFigure {
     RunFigure { name: name(metric), unit: Unit::Ms, value, is_main: true, about: String::new() }
 }
@@ -73,6 +79,21 @@ fn figures_of_windows_that_coincide_are_one_question() {
     let found = compare(&cells, Options::default());
     assert_eq!((found.tests, found.figures.len(), found.figures[0].also[0].window.as_str()), (1, 1, "step 1"));
     assert_eq!(found.figures[0].differences, alone.figures[0].differences, "a name more makes nothing less certain");
+}
+
+#[test]
+fn many_cells_do_not_make_the_deals_too_few_for_any_difference() {
+    let values = |by: f64| (0..8).map(|at| by + f64::from(at)).collect::<Vec<f64>>();
+    let mut cells = vec![cell("0", at_places(0, 61, &values(0.0)))];
+    cells.extend((1..=60).map(|place| cell(&place.to_string(), at_places(place, 61, &values(0.0)))));
+    cells[60] = cell("60", at_places(60, 61, &values(900.0)));
+    let found = compare(&cells, Options::default());
+    let judgements: Vec<Judgement> = found.figures[0].differences.iter().map(|difference| difference.judgement).collect();
+    assert_eq!(judgements[59], Judgement::Difference, "{:?}", found.figures[0].differences[59]);
+    let deals = found.deals.unwrap();
+    assert_eq!((deals.ways, deals.looked_at, deals.p_min), (12_870.0, 12_870.0, 60.0 / 12_870.0));
+    let two = compare(&[cells.remove(0), cells.remove(59)], Options::default()).deals.unwrap();
+    assert_eq!((two.looked_at, two.p_min), (4_999.0, 1.0 / 4_999.0));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::{CELLS_MAX, Content};
 use crate::analyze::compare::findings::{Basis, ComparisonFindings, Drift, DriftFinding};
 use crate::analyze::compare::words::value;
+use crate::report::compare::text::dealt;
 use crate::report::html::summary::list;
 use crate::report::html::table::{Look, more, shortened, table};
 use crate::report::text::table::{Table, Titled};
@@ -129,6 +130,7 @@ pub(super) fn about(content: Content<'_>) -> Markup {
             dt { "order" } dd { (order) }
             dt { "chance that any difference is claimed where there is none" } dd { (findings.significance * 100.0) " %" }
             dt { "questions that were asked together" } dd { (findings.tests) }
+            @if let Some(deals) = &findings.deals { dt { "deals" } dd { (dealt(deals)) } }
             @if let (Some(least), Some(needed)) = (least, findings.runs_suggested) {
                 dt { "runs of each cell" }
                 dd { (least) " at least; " (needed) " find a difference of two standard deviations in 95 of 100 comparisons" }
