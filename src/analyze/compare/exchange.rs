@@ -40,16 +40,16 @@ impl Dealt {
         Self { values, all, floor, share }
     }
 
-    /// |t| times its share, if these runs were the first cell's; 0 if a cell would have fewer than two values.
-    fn t(&self, first: &[usize]) -> f64 {
+    /// |t| times its share, if these runs were the first cell's; `None`: a cell would have fewer than two values.
+    fn t(&self, first: &[usize]) -> Option<f64> {
         let one = sums(first.iter().filter_map(|run| self.values[*run].as_ref()));
         let other = [self.all[0] - one[0], self.all[1] - one[1], self.all[2] - one[2]];
         if one[0] < 2.0 || other[0] < 2.0 {
-            return 0.0;
+            return None;
         }
         let error = |[count, sum, squares]: [f64; 3]| ((squares - sum * sum / count) / (count - 1.0)).max(self.floor) / count;
         let difference = one[1] / one[0] - other[1] / other[0];
-        if difference == 0.0 { 0.0 } else { self.share * difference.abs() / (error(one) + error(other)).sqrt() }
+        Some(if difference == 0.0 { 0.0 } else { self.share * difference.abs() / (error(one) + error(other)).sqrt() })
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Answer {
 /// many runs are the first cell's. All deals are looked at if they are no more than `deals_max`, otherwise so many random ones.
 pub(super) fn p_values(figures: &[Dealt], first: usize, runs: usize, deals_max: u32, seed: u64) -> Answer {
     let mut is_first: Vec<bool> = (0..runs).map(|run| run < first).collect();
-    let happened: Vec<f64> = figures.iter().map(|figure| figure.t(&(0..first).collect::<Vec<usize>>())).collect();
+    let happened: Vec<f64> = figures.iter().map(|figure| figure.t(&(0..first).collect::<Vec<usize>>()).unwrap_or(0.0)).collect();
     let mut order: Vec<usize> = (0..figures.len()).collect();
     order.sort_by(|a, b| happened[*b].total_cmp(&happened[*a]));
     let mut counted = Counted { figures, happened: &happened, order: &order, at_least: vec![0.0; figures.len()], deals: 0.0 };
@@ -118,8 +118,10 @@ impl Counted<'_> {
         let first: Vec<usize> = (0..is_first.len()).filter(|run| is_first[*run]).collect();
         let mut greatest: f64 = 0.0;
         for at in self.order.iter().rev() {
-            greatest = greatest.max(self.figures[*at].t(&first));
-            if greatest >= self.happened[*at] * SAME {
+            let t = self.figures[*at].t(&first);
+            greatest = greatest.max(t.unwrap_or(0.0));
+            // A deal that leaves a cell without values of a figure is no evidence that this one differs.
+            if t.is_none() || greatest >= self.happened[*at] * SAME {
                 self.at_least[*at] += 1.0;
             }
         }
@@ -182,6 +184,18 @@ mod tests {
         let noisy = Dealt::new(&known(&[1.0, 6.0, 2.0, 7.0, 3.0, 8.0, 4.0, 9.0, 5.0, 10.0]), 0.0, 1.0);
         let both = p_values(&[noisy, apart], 5, 10, 1000, 1).p;
         assert!((both[1] - 4.0 / 252.0).abs() < 1e-12 && both[0] > 0.05, "{both:?}");
+    }
+
+    #[test]
+    fn deals_that_leave_a_cell_without_values_speak_against_a_difference() {
+        // Of ten runs two of the first and three of the second know it.
+        let mut values = known(&[1.0, 2.0]);
+        values.extend([None; 3]);
+        values.extend(known(&[8.0, 9.0, 10.0]));
+        values.extend([None; 2]);
+        let p = p_values(&[Dealt::new(&values, 0.0, 1.0)], 5, 10, 1000, 1).p[0];
+        // 52 of the 252 deals leave a cell none or one of the five.
+        assert!(p > 52.0 / 252.0, "{p}");
     }
 
     #[test]
