@@ -118,6 +118,9 @@ fn of_runs(first: &UsedCell<'_>, second: &UsedCell<'_>, figure: &FigureFinding, 
     let [of_first, of_second] = [&from, &to].map(|values| values.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
     let samples = [Sample::of(&of_first, figure.unit), Sample::of(&of_second, figure.unit)];
     let [Some(one), Some(other)] = samples else { return Err(Judgement::NotMeasured) };
+    if let Some(few) = known_in_few([(from.len(), first.runs.len()), (to.len(), second.runs.len())]) {
+        return Err(few);
+    }
     let is_known_in_all = from.len() == first.runs.len() && to.len() == second.runs.len();
     if is_known_in_all && of_second.iter().chain(&of_first).all(|value| value.total_cmp(&of_first[0]).is_eq()) {
         return Err(Judgement::SameInEveryRun);
@@ -130,6 +133,13 @@ fn of_runs(first: &UsedCell<'_>, second: &UsedCell<'_>, figure: &FigureFinding, 
     observations.sort_by_key(|(order, ..)| *order);
     let observations: Vec<(usize, f64)> = observations.into_iter().map(|(_, cell, value)| (cell, value)).collect();
     Ok(Welch::of_runs([one, other], &observations))
+}
+
+/// Why nothing is asked, if one of two cells knows the figure in fewer than half of its runs; of (known, all), the worse one.
+fn known_in_few(cells: [(usize, usize); 2]) -> Option<Judgement> {
+    let few = cells.into_iter().filter(|(known, of)| 2 * known < *of);
+    let worst = few.min_by(|(known, of), (other_known, other_of)| (known * other_of).cmp(&(other_known * of)));
+    worst.map(|(known, of)| Judgement::KnownInFewRuns { known, of })
 }
 
 /// Place in the sequence and value of the runs in which the figure is known.

@@ -248,6 +248,13 @@ pub enum Judgement {
     SameInEveryRun,
     /// In one of the cells nothing was measured.
     NotMeasured,
+    /// In one of the cells it is unknown in more than half of the runs: whatever the others have, they need not be like those.
+    KnownInFewRuns {
+        /// Runs of that cell in which it is known.
+        known: usize,
+        /// Runs of that cell that are used.
+        of: usize,
+    },
 }
 
 /// A figure that changed while the comparison went on, whatever the setting.

@@ -35,6 +35,7 @@ mod sample;
 mod seconds;
 mod student;
 mod together;
+pub mod values;
 mod welch;
 pub mod words;
 

@@ -1,78 +1,15 @@
-//! A comparison in sentences, and its values as people read them.
+//! A comparison in sentences.
 //!
 //! Nothing is concluded anew: judgements are those of the findings.
 
 use crate::analyze::compare::SIGNIFICANCE;
 use crate::analyze::compare::findings::{Basis, CellFigure, ComparisonFindings, DifferenceFinding, Drift, FigureFinding, Judgement};
 use crate::analyze::compare::model::FigureName;
-use crate::digits::grouped;
+use crate::analyze::compare::values::value;
 use crate::plan::model::Unit;
 
 /// Figures that one sentence names.
 const NAMED_MAX: usize = 8;
-
-/// A value with its unit, in about three digits: `12.6 s`, `1.44 ms`, `0.250/s`, `17`.
-#[must_use]
-pub fn value(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::Ms if value.abs() >= 1_000.0 => format!("{} s", three_digits(value / 1_000.0)),
-        Unit::Ms => format!("{} ms", digits(value)),
-        Unit::Count => digits(value),
-        Unit::PerSecond => format!("{}/s", digits(value)),
-        Unit::Percent => format!("{} %", digits(value)),
-        Unit::Bytes => bytes(value),
-        Unit::BytesPerSecond => format!("{}/s", bytes(value)),
-    }
-}
-
-/// In decimal units; unlike a count of bytes, it may be a fraction or negative.
-fn bytes(value: f64) -> String {
-    match value.abs() {
-        1e9.. => format!("{} GB", three_digits(value / 1e9)),
-        1e6.. => format!("{} MB", three_digits(value / 1e6)),
-        1e3.. => format!("{} kB", three_digits(value / 1e3)),
-        _ => format!("{} B", digits(value)),
-    }
-}
-
-/// A probability: never 0.
-#[must_use]
-pub fn probability(p: f64) -> String {
-    if p < 0.0001 {
-        "< 0.0001".to_owned()
-    } else if p < 0.1 {
-        format!("{p:.4}")
-    } else {
-        format!("{p:.2}")
-    }
-}
-
-/// Whole numbers whole, others in three digits.
-fn digits(value: f64) -> String {
-    if value.fract() == 0.0 { rounded(value) } else { three_digits(value) }
-}
-
-fn three_digits(value: f64) -> String {
-    match value.abs() {
-        99.95.. => rounded(value),
-        9.995.. => format!("{value:.1}"),
-        0.9995.. => format!("{value:.2}"),
-        0.09995.. => format!("{value:.3}"),
-        0.001.. => format!("{value:.4}"),
-        _ if value == 0.0 => "0".to_owned(),
-        _ => format!("{value:.1e}"),
-    }
-}
-
-fn rounded(value: f64) -> String {
-    let sign = if value.round() < 0.0 { "-" } else { "" };
-    format!("{sign}{}", grouped(whole(value.abs())))
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and saturating is what a reader would want")]
-fn whole(size: f64) -> u64 {
-    size.round() as u64
-}
 
 /// All sentences, differences of main figures first.
 pub(super) fn summary(findings: &ComparisonFindings) -> Vec<String> {
@@ -105,26 +42,28 @@ fn judged<'a>(
 
 /// `outage.max: 10s is lower than 2s by 3.1 s (2.0 s to 4.2 s), median 9.1 s against 12.2 s.`
 fn differences(findings: &ComparisonFindings, figure: &FigureFinding) -> Option<String> {
-    let first = figure.cells.first()?.median?;
+    let first = figure.cells.first()?;
+    let first = with_known(figure.unit, first.median?, first);
     let mut parts = Vec::new();
     for (difference, cell) in judged(figure, |judgement| *judgement == Judgement::Difference) {
         let (by, interval, median) = (difference.difference?, difference.interval?, cell.median?);
         let (word, low, high) = if by > 0.0 { ("higher", interval.low, interval.high) } else { ("lower", -interval.high, -interval.low) };
         let than = format!("{} is {word} than {} by {}", difference.cell, findings.cells.first()?.name, value(figure.unit, by.abs()));
         let range = format!("{} to {}", value(figure.unit, low), value(figure.unit, high));
-        parts.push(format!("{than} ({range}), median {} against {}", value(figure.unit, median), value(figure.unit, first)));
+        parts.push(format!("{than} ({range}), median {} against {}", with_known(figure.unit, median, cell), first));
     }
     (!parts.is_empty()).then(|| format!("{}: {}.", figure.name, parts.join("; ")))
 }
 
 /// `outage.max: no difference shown between 600s and 5s: median 12.6 s against 12.4 s; a difference of 2.1 s would have been seen.`
 fn none_shown(findings: &ComparisonFindings, figure: &FigureFinding) -> Option<String> {
-    let first = value(figure.unit, figure.cells.first()?.median?);
+    let first = figure.cells.first()?;
+    let first = with_known(figure.unit, first.median?, first);
     let (mut names, mut medians, mut detectable): (Vec<&str>, Vec<String>, f64) = (Vec::new(), Vec::new(), 0.0);
     for (difference, cell) in judged(figure, |judgement| matches!(judgement, Judgement::NoDifferenceShown { .. })) {
         let Judgement::NoDifferenceShown { smallest_detectable } = difference.judgement else { continue };
         names.push(&difference.cell);
-        medians.push(value(figure.unit, cell.median?));
+        medians.push(with_known(figure.unit, cell.median?, cell));
         detectable = detectable.max(smallest_detectable);
     }
     if names.is_empty() {
@@ -133,6 +72,13 @@ fn none_shown(findings: &ComparisonFindings, figure: &FigureFinding) -> Option<S
     let (names, medians, base) = (listed(&names), medians.join(", "), &findings.cells.first()?.name);
     let seen = format!("a difference of {} would have been seen", value(figure.unit, detectable));
     Some(format!("{}: no difference shown between {names} and {base}: median {medians} against {first}; {seen}.", figure.name))
+}
+
+/// A cell's median, and in how many of its runs the figure is known, if not in all.
+fn with_known(unit: Unit, median: f64, cell: &CellFigure) -> String {
+    let CellFigure { runs, unknown, .. } = cell;
+    let known = if *unknown > 0 { format!(" (known in {runs} of {} runs)", runs + unknown) } else { String::new() };
+    value(unit, median) + &known
 }
 
 /// Why few runs show nothing, and what looks as if it differed.
@@ -183,8 +129,13 @@ fn one_run(findings: &ComparisonFindings) -> Option<String> {
 fn not_compared(findings: &ComparisonFindings) -> Vec<String> {
     let same = main_named(findings, |judgement| *judgement == Judgement::SameInEveryRun);
     let unknown = main_named(findings, |judgement| *judgement == Judgement::NotMeasured);
+    let few = main_named(findings, |judgement| matches!(judgement, Judgement::KnownInFewRuns { .. }));
     let mut sentences = Vec::new();
-    for (names, what) in [(same, "The same in every run of a cell and of the first"), (unknown, "Not measured in a cell or in the first")] {
+    for (names, what) in [
+        (same, "The same in every run of a cell and of the first"),
+        (few, "Known in fewer than half of the runs of a cell, and so not compared"),
+        (unknown, "Not measured in a cell or in the first"),
+    ] {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if !names.is_empty() {
             sentences.push(format!("{what}: {}.", named(&names)));
@@ -261,32 +212,6 @@ pub(super) fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_have_their_unit_and_about_three_digits() {
-        let table = [
-            (Unit::Ms, 12_612.0, "12.6 s"),
-            (Unit::Ms, -9_000.0, "-9.00 s"),
-            (Unit::Ms, 1.44, "1.44 ms"),
-            (Unit::Ms, 15.0, "15 ms"),
-            (Unit::Count, 0.0, "0"),
-            (Unit::Count, 1_234_567.0, "1,234,567"),
-            (Unit::Count, -2.25, "-2.25"),
-            (Unit::PerSecond, 0.25, "0.250/s"),
-            (Unit::Percent, 10.74, "10.7 %"),
-            (Unit::Bytes, 375_300.0, "375 kB"),
-            (Unit::BytesPerSecond, 412.0, "412 B/s"),
-            (Unit::Count, 0.000_02, "2.0e-5"),
-        ];
-        for (unit, number, text) in table {
-            assert_eq!(value(unit, number), text);
-        }
-    }
-
-    #[test]
-    fn a_probability_is_never_0() {
-        assert_eq!([0.0, 0.000_2, 0.0099, 0.5].map(probability), ["< 0.0001", "0.0002", "0.0099", "0.50"]);
-    }
 
     #[test]
     fn many_names_are_cut_and_counted() {

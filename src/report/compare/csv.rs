@@ -132,6 +132,7 @@ fn judged(judgement: Judgement) -> [String; 4] {
         Judgement::OneRunEach => ("one-run-each", None, None, None),
         Judgement::SameInEveryRun => ("same-in-every-run", None, None, None),
         Judgement::NotMeasured => ("not-measured", None, None, None),
+        Judgement::KnownInFewRuns { .. } => ("known-in-few-runs", None, None, None),
     };
     let text = |value: Option<String>| value.unwrap_or_default();
     [name.to_owned(), number(detectable), text(needed.map(|needed| needed.to_string())), text(apart.map(|apart| apart.to_string()))]

@@ -3,10 +3,11 @@
 //! Shows main figures, and of the others those that differ; `compare.csv` and `differences.csv` have all.
 
 use crate::analyze::compare::findings::{
-    Basis, CellFigure, ComparisonFindings, Deals, DifferenceFinding, FigureFinding, Interval, Judgement, Middle,
+    Basis, CellFigure, CellFinding, ComparisonFindings, Deals, DifferenceFinding, FigureFinding, Interval, Judgement, Middle,
 };
 use crate::analyze::compare::model::Unit;
-use crate::analyze::compare::words::{drift_tags, probability, value};
+use crate::analyze::compare::values::{probability, value};
+use crate::analyze::compare::words::drift_tags;
 use crate::report::text::format::wrapped;
 use crate::report::text::style::Style;
 use crate::report::text::table::Table;
@@ -35,6 +36,10 @@ pub fn render(findings: &ComparisonFindings, colour: bool) -> String {
     for cells in blocks(findings, &shown) {
         let mut table = Table::new(&["<figure"]).within(WIDTH);
         cells.iter().for_each(|cell| table.column(findings.cells[*cell].name.clone()));
+        if !shown.is_empty() {
+            let of_cells = cells.iter().map(|cell| used(&findings.cells[*cell]));
+            table.row(std::iter::once("runs that are used".to_owned()).chain(of_cells));
+        }
         for figure in &shown {
             table.row(std::iter::once(figure.name.to_string()).chain(cells.iter().map(|cell| of_cell(figure, *cell))));
         }
@@ -92,6 +97,11 @@ fn blocks(findings: &ComparisonFindings, shown: &[&FigureFinding]) -> Vec<Vec<us
         left = left.saturating_sub(width(cell));
     }
     blocks
+}
+
+/// `7 of 8`: runs of a cell whose figures are used.
+pub(super) fn used(cell: &CellFinding) -> String {
+    format!("{} of {}", cell.runs, cell.runs + cell.left_out.len())
 }
 
 /// `12.6 s [9.01 s, 13.1 s]`, and how often it is unknown.
@@ -184,6 +194,7 @@ fn said(figure: &FigureFinding, difference: &DifferenceFinding) -> (&'static str
         Judgement::OneRunEach => ("one run each", String::new()),
         Judgement::SameInEveryRun => ("the same", String::new()),
         Judgement::NotMeasured => ("not measured", String::new()),
+        Judgement::KnownInFewRuns { known, of } => ("not compared", format!("known in {known} of {of} runs")),
     }
 }
 

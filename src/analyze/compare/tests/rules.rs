@@ -116,6 +116,19 @@ fn a_figure_that_some_runs_lack_is_unknown_in_them() {
 }
 
 #[test]
+fn a_figure_that_most_runs_of_a_cell_lack_is_not_compared() {
+    let mut cells = pair(&[1.0; 12], &(0..12).map(|at| 900.0 + f64::from(at)).collect::<Vec<_>>());
+    cells[1].runs[5..].iter_mut().for_each(|run| run.figures[0].value = None);
+    let found = compare(&cells, Options::default());
+    assert_eq!((judgement(&found), found.tests), (Judgement::KnownInFewRuns { known: 5, of: 12 }, 0));
+    assert_eq!(found.summary[0], "Known in fewer than half of the runs of a cell, and so not compared: outage.max.");
+    cells[1].runs[5].figures[0].value = Some(901.0);
+    let found = compare(&cells, Options::default());
+    assert_eq!(judgement(&found), Judgement::Difference);
+    assert!(found.summary[0].contains("median 902 ms (known in 6 of 12 runs) against 1 ms"), "{}", found.summary[0]);
+}
+
+#[test]
 fn runs_that_prove_nothing_are_left_out_and_counted() {
     let mut cells = pair(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0, 3.0, 4.0]);
     cells[0].runs[0].verdict = Verdict::Unknown;

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::CELLS_MAX;
 use crate::analyze::compare::findings::{CellFinding, ComparisonFindings};
 use crate::analyze::compare::model::Unit;
-use crate::analyze::compare::words::value;
+use crate::analyze::compare::values::value;
 use crate::report::compare::json::{Value, curve as points};
+use crate::report::compare::text::used;
 use crate::report::html::figure::figure;
 use crate::report::html::table::{Look, more, table};
 use crate::report::text::table::{Table, Titled};
@@ -18,7 +19,7 @@ const LEFT_OUT_NAMED_MAX: usize = 5;
 pub(super) fn section(findings: &ComparisonFindings) -> Markup {
     let mut rows = Table::new(&["<cell", "<settings", "runs used", "<verdicts", "<left out"]);
     for cell in findings.cells.iter().take(CELLS_MAX) {
-        rows.row([cell.name.clone(), settings(cell), cell.runs.to_string(), verdicts(cell), left_out(cell)]);
+        rows.row([cell.name.clone(), settings(cell), used(cell), verdicts(cell), left_out(cell)]);
     }
     html! {
         (table(&Titled::new("What varies, and the runs of each cell; the first cell is the baseline", rows), Look::plain("table-cells")))

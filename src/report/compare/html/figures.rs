@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::CELLS_MAX;
 use super::cells::more_cells;
 use crate::analyze::compare::findings::{Basis, ComparisonFindings, DifferenceFinding, FigureFinding, Judgement, Middle};
-use crate::analyze::compare::words::{drift_tags, value};
+use crate::analyze::compare::values::value;
+use crate::analyze::compare::words::drift_tags;
 use crate::report::compare::text::{is_shown, of_cell, other_names, p, range, signed};
 use crate::report::html::table::{ROWS_MAX, more, shortened};
 
@@ -118,6 +119,9 @@ pub(super) fn in_words(figure: &FigureFinding, difference: &DifferenceFinding) -
         Judgement::OneRunEach => "one run each: no test possible".to_owned(),
         Judgement::SameInEveryRun => "the same in every run".to_owned(),
         Judgement::NotMeasured => "not measured in this cell or in the baseline".to_owned(),
+        Judgement::KnownInFewRuns { known, of } => {
+            format!("known in only {known} of the {of} runs of this cell or of the baseline: not compared")
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::{CELLS_MAX, Content};
 use crate::analyze::compare::findings::{Basis, ComparisonFindings, Drift, DriftFinding};
-use crate::analyze::compare::words::value;
+use crate::analyze::compare::values::value;
 use crate::report::compare::text::dealt;
 use crate::report::html::summary::list;
 use crate::report::html::table::{Look, more, shortened, table};

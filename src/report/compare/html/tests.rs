@@ -55,7 +55,7 @@ fn the_page_reads_without_its_script() {
         "<p class=\"sentence\">metadata-requests.per-second-per-1000-clients (baseline): 600s is lower than 5s by 198/s",
         "<ul class=\"warnings\"><li>latency.p50 drifted</li></ul>",
         "<td class=\"text\">all runs</td><td class=\"text\">fell by 1.50 ms from the first to the last</td>",
-        "<td class=\"text\">metadata.max.age.ms = 600s</td><td class=\"number\">8</td><td class=\"text\">8 PASS</td><td class=\"text\">017 UNKNOWN</td>",
+        "<td class=\"text\">metadata.max.age.ms = 600s</td><td class=\"number\">8 of 9</td><td class=\"text\">8 PASS</td><td class=\"text\">017 UNKNOWN</td>",
         "<figure class=\"chart\" id=\"fig-curve\" data-chart=\"curve\">",
         "<td class=\"number\">2.10/s [1.96/s, 2.21/s]</td>",
         "<figure class=\"chart\" id=\"fig-cell-percentiles\" data-chart=\"cell-percentiles\">",
@@ -159,6 +159,10 @@ fn every_judgement_is_said_in_words() {
         (with(Judgement::OneRunEach, 1.0), "one run each: no test possible"),
         (with(Judgement::SameInEveryRun, 0.0), "the same in every run"),
         (with(Judgement::NotMeasured, 0.0), "not measured in this cell or in the baseline"),
+        (
+            with(Judgement::KnownInFewRuns { known: 2, of: 12 }, 0.0),
+            "known in only 2 of the 12 runs of this cell or of the baseline: not compared",
+        ),
     ];
     for (difference, words) in rows {
         assert_eq!(figures::in_words(&figure, &difference), words);
