@@ -90,8 +90,24 @@ pub enum CompareError {
         /// The only one that is known.
         known: u32,
     },
+    /// The manifest says what cannot be.
+    #[error("{} is damaged: {what}\n  the runs beside it are as they were: name their folders to compare them, chaos compare --cell NAME=DIR,DIR", path.display())]
+    Flawed {
+        /// The file.
+        path: PathBuf,
+        /// What cannot be.
+        what: String,
+    },
+    /// This version of `chaos` makes other runs of the same arguments.
+    #[error("version {chaos} of chaos began the comparison in {}, and this one would make it otherwise\n  go on with that version, or tell what is there: chaos compare {}", folder.display(), folder.display())]
+    MadeOtherwise {
+        /// The folder.
+        folder: PathBuf,
+        /// The version that began it.
+        chaos: String,
+    },
     /// The manifest cannot be read or written as JSON.
-    #[error("{} is no manifest of a comparison: {source}", path.display())]
+    #[error("{} is no manifest of a comparison: {source}\n  the runs beside it are as they were: name their folders to compare them, chaos compare --cell NAME=DIR,DIR", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
@@ -133,7 +149,7 @@ impl CompareError {
             Self::Cluster(error) => error.is_request_fault(),
             Self::Vary(_) | Self::OneRun { .. } | Self::FolderTwice { .. } | Self::CellTwice { .. } | Self::AmongRuns { .. } => true,
             Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } => true,
-            Self::Format { .. } | Self::Manifest { .. } => true,
+            Self::Format { .. } | Self::Manifest { .. } | Self::Flawed { .. } | Self::MadeOtherwise { .. } => true,
             Self::Folder(error) => matches!(error, RecordError::FolderInUse { .. }),
             Self::File { .. } => false,
             // As `chaos report` has it.

@@ -6,9 +6,8 @@ use std::time::SystemTime;
 
 use super::CompareError;
 use super::lock::Lock;
-use super::manifest::{Design, MANIFEST, Manifest, RUNS};
-use crate::plan;
-use crate::plan::vary::{self, Cell, VaryError};
+use super::manifest::{MANIFEST, Manifest, RUNS};
+use crate::plan::vary::Cell;
 use crate::record::folder::RunFolder;
 
 /// A comparison's folder, which this process holds until it is dropped.
@@ -57,16 +56,9 @@ impl Opened {
     /// The cells, made from the manifest's plan.
     ///
     /// # Errors
-    /// The plan cannot be varied so any more: it was with another version of `chaos`.
+    /// As [`Manifest::cells_of`].
     pub fn cells(&self) -> Result<Vec<Cell>, CompareError> {
-        let Manifest { plan_path, plan_text, changes, repeats, seed, .. } = &self.manifest;
-        let cells = vary::cells(plan_path, plan_text, changes)?;
-        let base = plan::parse(plan_path, plan_text).map_err(VaryError::from)?.plan;
-        let design = Design { plan: &base, changes, repeats: *repeats, seed: Some(*seed) };
-        match Manifest::new(design, &cells).differs(&self.manifest) {
-            Some(what) => Err(CompareError::OtherComparison { folder: self.path.clone(), what }),
-            None => Ok(cells),
-        }
+        self.manifest.cells_of(&self.path)
     }
 
     fn take(path: &Path, manifest: Manifest, is_resumed: bool) -> Result<Self, CompareError> {
@@ -105,6 +97,8 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use super::*;
+    use crate::plan::{self, vary};
+    use crate::run::compare::Design;
 
     const PLAN: &str = "name = \"p\"\n[[topic]]\nname = \"a\"\npartitions = 1\nreplication = 1\n[[producers]]\nname = \"g\"\ntopics = [\"a\"]\nrate = \"1/s\"\n";
 

@@ -2,15 +2,20 @@
 //!
 //! Which runs are there is not in it: their folders say so (`state`). Not here: carrying runs out.
 
+mod flaw;
+
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use self::flaw::flaw;
 use super::CompareError;
-use super::order::{Role, order};
+use super::order::{Role, Slot, order};
 use crate::plan::model::Plan;
-use crate::plan::vary::{Cell, Change, Setting};
+use crate::plan::vary::{Cell, Change, Setting, VaryError};
+use crate::plan::{self, vary};
+use crate::record::files::replace;
 
 /// The file's name, in the comparison's folder.
 pub const MANIFEST: &str = "comparison.json";
@@ -20,6 +25,12 @@ pub const RUNS: &str = "runs";
 const FORMAT: u32 = 1;
 /// Longest part of a folder's name that tells the cell.
 const SLUG_CHARACTERS_MAX: usize = 40;
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Versioned {
+    format: u32,
+}
 
 /// The file's content; names of fields are an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +102,7 @@ impl Manifest {
     #[must_use]
     pub fn new(design: Design<'_>, cells: &[Cell]) -> Self {
         let seed = design.seed.unwrap_or(design.plan.seed);
-        let run = |slot: super::order::Slot| {
+        let run = |slot: Slot| {
             let (name, is_control) = (&cells[slot.cell].name, slot.role == Role::Control);
             RunEntry { number: slot.number, cell: slot.cell, role: slot.role, folder: folder_name(slot.number, name, is_control) }
         };
@@ -129,21 +140,44 @@ impl Manifest {
             Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(None),
             Err(source) => return Err(CompareError::File { path, source }),
         };
-        let manifest: Self = serde_json::from_str(&text).map_err(|source| CompareError::Manifest { path: path.clone(), source })?;
-        if manifest.format != FORMAT {
-            return Err(CompareError::Format { path, found: manifest.format, known: FORMAT });
+        let unread = |source| CompareError::Manifest { path: path.clone(), source };
+        // Of another format only this is known.
+        let Versioned { format } = serde_json::from_str(&text).map_err(unread)?;
+        if format != FORMAT {
+            return Err(CompareError::Format { path, found: format, known: FORMAT });
         }
-        Ok(Some(manifest))
+        let manifest: Self = serde_json::from_str(&text).map_err(unread)?;
+        match flaw(&manifest) {
+            Some(what) => Err(CompareError::Flawed { path, what }),
+            None => Ok(Some(manifest)),
+        }
     }
 
-    /// Writes it.
+    /// Writes it whole: nobody finds half of it.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), CompareError> {
         let path = folder.join(MANIFEST);
         let text = serde_json::to_string_pretty(self).map_err(|source| CompareError::Manifest { path: path.clone(), source })? + "\n";
-        fs::write(&path, text).map_err(|source| CompareError::File { path, source })
+        Ok(replace(&path, text.as_bytes())?)
+    }
+
+    /// The cells, made from its plan.
+    ///
+    /// # Errors
+    /// Its plan is not the one that it was made of, or cannot be varied so any more: it was with another version of `chaos`.
+    pub fn cells_of(&self, folder: &Path) -> Result<Vec<Cell>, CompareError> {
+        let cells = vary::cells(&self.plan_path, &self.plan_text, &self.changes)?;
+        let base = plan::parse(&self.plan_path, &self.plan_text).map_err(VaryError::from)?.plan;
+        if base.source.sha256 != self.plan_sha256 {
+            return Err(CompareError::Flawed { path: folder.join(MANIFEST), what: "the text of its plan was changed".to_owned() });
+        }
+        let design = Design { plan: &base, changes: &self.changes, repeats: self.repeats, seed: Some(self.seed) };
+        match Self::new(design, &cells).differs(self) {
+            Some(_) => Err(CompareError::MadeOtherwise { folder: folder.to_owned(), chaos: self.chaos.clone() }),
+            None => Ok(cells),
+        }
     }
 
     /// What is another in a comparison that was begun, in words; `None`: it is the same one, and can be resumed.
@@ -184,81 +218,4 @@ fn folder_name(number: u32, cell: &str, is_control: bool) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::{self, vary};
-
-    fn cells(plan_text: &str, changes: &[Change]) -> (Plan, Vec<Cell>) {
-        (plan::parse("p.toml", plan_text).unwrap().plan, vary::cells("p.toml", plan_text, changes).unwrap())
-    }
-
-    fn plan_text(steps: &str) -> String {
-        format!(
-            "name = \"p\"\nseed = 9\n[[topic]]\nname = \"a\"\npartitions = 1\nreplication = 1\n[[producers]]\nname = \"g\"\ntopics = [\"a\"]\nrate = \"1/s\"\n{steps}"
-        )
-    }
-
-    fn manifest(changes: &[&str], repeats: u32, steps: &str) -> Manifest {
-        let changes: Vec<Change> = changes.iter().map(|text| Change::Vary((*text).to_owned())).collect();
-        let (plan, cells) = cells(&plan_text(steps), &changes);
-        Manifest::new(Design { plan: &plan, changes: &changes, repeats, seed: None }, &cells)
-    }
-
-    #[test]
-    fn the_file_reads_back() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Manifest::read(folder.path()).unwrap(), None);
-        let manifest = manifest(&["topic.a.partitions=1,2"], 2, "");
-        manifest.write(folder.path()).unwrap();
-        assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest.clone()));
-        let folders: Vec<&str> = manifest.runs.iter().map(|run| run.folder.as_str()).collect();
-        assert_eq!((folders.len(), folders[0], folders[5]), (6, "001-1-control", "006-1-control"));
-        assert_eq!(manifest.seed, 9, "the plan's");
-
-        let path = folder.path().join(MANIFEST);
-        fs::write(&path, fs::read_to_string(&path).unwrap().replace("\"format\": 1", "\"format\": 2")).unwrap();
-        assert!(matches!(Manifest::read(folder.path()), Err(CompareError::Format { found: 2, .. })));
-        fs::write(&path, "{}").unwrap();
-        assert!(matches!(Manifest::read(folder.path()), Err(CompareError::Manifest { .. })));
-    }
-
-    #[test]
-    fn only_the_same_comparison_is_resumed() {
-        let begun = manifest(&["topic.a.partitions=1,2"], 2, "");
-        assert_eq!(manifest(&["topic.a.partitions=1,2"], 2, "").differs(&begun), None);
-        let rows = [
-            (manifest(&["topic.a.partitions=1,3"], 2, ""), "what varies: --vary 'topic.a.partitions=1,2'"),
-            (manifest(&["topic.a.partitions=1,2"], 3, ""), "--repeat 2"),
-            (manifest(&["topic.a.partitions=1,2"], 2, "# other"), "the text of the plan (p.toml)"),
-            (Manifest { seed: 1, ..begun.clone() }, "--seed 9"),
-            (Manifest { one_cluster: false, ..begun.clone() }, "the way in which version"),
-        ];
-        for (other, expected) in rows {
-            let said = other.differs(&begun).unwrap();
-            assert!(said.starts_with(expected), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_cluster_is_shared_only_by_plans_that_ask_for_the_same_and_leave_it_so() {
-        let joins = "[[step]]\nat = \"0s\"\nadd-broker = {}\n";
-        let rows = [("topic.a.partitions=1,2", "", true), ("cluster.nodes=1,3", "", false), ("topic.a.partitions=1,2", joins, false)];
-        for (change, steps, expected) in rows {
-            assert_eq!(manifest(&[change], 1, steps).one_cluster, expected, "{change} {steps}");
-        }
-    }
-
-    #[test]
-    fn a_folder_tells_number_and_cell() {
-        let rows = [
-            (1, "2s", true, "001-2s-control"),
-            (12, "2s, 3", false, "012-2s-3"),
-            (7, "[[1, 2]]", false, "007-1-2"),
-            (1234, "", false, "1234"),
-            (2, "äö/../x", false, "002-..-x"),
-        ];
-        for (number, cell, is_control, expected) in rows {
-            assert_eq!(folder_name(number, cell, is_control), expected);
-        }
-    }
-}
+mod tests;
