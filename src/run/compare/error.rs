@@ -80,6 +80,16 @@ pub enum CompareError {
         /// The process.
         pid: u32,
     },
+    /// A process works on the comparison, or did, that cannot be seen from here. The arguments' fault: exit code 2.
+    #[error("process {pid} on {host} may be carrying out this comparison, and whether it lives cannot be seen from here\n  if it has ended, remove {}", file.display())]
+    PerhapsInUse {
+        /// The file that says so.
+        file: PathBuf,
+        /// The process.
+        pid: u32,
+        /// Its machine.
+        host: String,
+    },
     /// The manifest is of another version.
     #[error("{} has format {found}, and this version of chaos knows {known}", path.display())]
     Format {
@@ -148,7 +158,7 @@ impl CompareError {
             Self::Run { source, .. } => source.is_request_fault(),
             Self::Cluster(error) => error.is_request_fault(),
             Self::Vary(_) | Self::OneRun { .. } | Self::FolderTwice { .. } | Self::CellTwice { .. } | Self::AmongRuns { .. } => true,
-            Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } => true,
+            Self::OtherComparison { .. } | Self::NoComparison { .. } | Self::InUse { .. } | Self::PerhapsInUse { .. } => true,
             Self::Format { .. } | Self::Manifest { .. } | Self::Flawed { .. } | Self::MadeOtherwise { .. } => true,
             Self::Folder(error) => matches!(error, RecordError::FolderInUse { .. }),
             Self::File { .. } => false,
