@@ -4,28 +4,32 @@ use std::time::Duration;
 
 use crate::analyze::compare::runs_needed;
 use crate::plan::vary::Cell;
-use crate::run::compare::{Manifest, Pace, Role, load_of, time_words};
+use crate::run::compare::{Manifest, Pace, Role, RunEntry, State, load_of, time_words};
 
 /// Main figures that most plans have.
 const MAIN_FIGURES: f64 = 15.0;
 
-/// The text, with a line end.
-pub(super) fn text(manifest: &Manifest, cells: &[Cell]) -> String {
+/// The text, with a line end. `states` are those of the runs that are there, empty if it was not begun; `again`: those that cannot be used are
+/// made anew.
+pub(super) fn text(manifest: &Manifest, cells: &[Cell], states: &[State], again: bool) -> String {
     let loads: Vec<Duration> = cells.iter().map(|cell| load_of(&cell.checked.plan)).collect();
-    let all = Pace::new(manifest.one_cluster).expects(manifest.runs.iter().map(|run| loads[run.cell]), true);
+    let is_left = |run: &RunEntry| states.get(place(run)).is_none_or(|state| state.is_missing(again));
+    let left: Vec<Duration> = manifest.runs.iter().filter(|run| is_left(run)).map(|run| loads[run.cell]).collect();
+    let time = if left.is_empty() { Duration::ZERO } else { Pace::new(manifest.one_cluster).expects(left.iter().copied(), true) };
     let controls = match manifest.runs.iter().filter(|run| run.role == Role::Control).count() {
         0 => String::new(),
         controls => format!(" and {controls} controls"),
     };
     let mut lines = vec![
         format!(
-            "{}: {} {} x {} runs{controls} are {} runs, about {}",
+            "{}: {} {} x {} runs{controls} are {} runs{}, about {}",
             manifest.plan,
             cells.len(),
             if cells.len() == 1 { "cell" } else { "cells" },
             manifest.repeats,
             manifest.runs.len(),
-            time_words(all)
+            there(states, left.len(), again),
+            time_words(time)
         ),
         match manifest.one_cluster {
             true => "All runs use one cluster, which is made whole between them; each has fresh topics.".to_owned(),
@@ -39,17 +43,42 @@ pub(super) fn text(manifest: &Manifest, cells: &[Cell]) -> String {
         let settings = if settings.is_empty() { "as the plan says".to_owned() } else { settings.join(", ") };
         lines.push(format!("  {}  {settings}; load for about {}", name_of(&cell.name), time_words(*load)));
     }
-    lines.extend([String::new(), format!("Order, by seed {}", manifest.seed)]);
+    let in_brackets = if left.len() < manifest.runs.len() { "; in brackets what is there" } else { "" };
+    lines.extend([String::new(), format!("Order, by seed {}{in_brackets}", manifest.seed)]);
     for block in manifest.runs.chunk_by(|before, after| before.role == after.role) {
         let role = match block[0].role {
             Role::Control => "control".to_owned(),
             Role::Round(round) => format!("round {round}"),
         };
-        let names: Vec<&str> = block.iter().map(|run| name_of(&cells[run.cell].name)).collect();
+        let name = |run: &RunEntry| name_of(&cells[run.cell].name).to_owned();
+        let names: Vec<String> = block.iter().map(|run| if is_left(run) { name(run) } else { format!("[{}]", name(run)) }).collect();
         lines.push(format!("  {role:<9} {}", names.join("  ")));
     }
     lines.extend(advice(manifest.repeats, cells.len()));
     lines.join("\n") + "\n"
+}
+
+/// A run's place among all of them, from 0.
+fn place(run: &RunEntry) -> usize {
+    usize::try_from(run.number).map_or(usize::MAX, |number| number.saturating_sub(1))
+}
+
+/// `; 4 are there, 2 are left`: what was begun. Empty: nothing was.
+fn there(states: &[State], left: usize, again: bool) -> String {
+    let count = |is_it: fn(&State) -> bool| states.iter().filter(|state| is_it(state)).count();
+    if count(|state| *state == State::Missing) == states.len() {
+        return String::new();
+    }
+    let mut text = format!("; {} are there, {left} are left", states.len() - left);
+    let (broken, unusable) = (count(|state| *state == State::Broken), count(|state| matches!(state, State::Unusable(_))));
+    if broken > 0 {
+        text.push_str(&format!(", of which {broken} did not end the last time"));
+    }
+    if unusable > 0 {
+        let what = if again { "and are made anew" } else { "(--again makes them anew)" };
+        text.push_str(&format!("; {unusable} cannot be used {what}"));
+    }
+    text
 }
 
 /// What so few runs cannot show; `None`: they are enough, or nothing is held against anything.
@@ -72,14 +101,19 @@ fn name_of(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::findings::Verdict;
     use crate::plan::{self, vary};
     use crate::run::compare::Design;
 
     const PLAN: &str = "name = \"p\"\n[[topic]]\nname = \"a\"\npartitions = 1\nreplication = 1\n[[producers]]\nname = \"g\"\ntopics = [\"a\"]\nrate = \"1/s\"\n";
 
     fn text_of(changes: &[vary::Change]) -> String {
+        text_with(changes, &[], false)
+    }
+
+    fn text_with(changes: &[vary::Change], states: &[State], again: bool) -> String {
         let (plan, cells) = (plan::parse("p.toml", PLAN).unwrap().plan, vary::cells("p.toml", PLAN, changes).unwrap());
-        text(&Manifest::new(Design { plan: &plan, changes, repeats: 2, seed: Some(3) }, &cells), &cells)
+        text(&Manifest::new(Design { plan: &plan, changes, repeats: 2, seed: Some(3) }, &cells), &cells, states, again)
     }
 
     #[test]
@@ -104,6 +138,28 @@ mod tests {
         }
         assert_eq!(lines[11..13], ["  control   1", ""]);
         assert!(lines[13].starts_with("With 2 runs of each cell only gross differences show: one of two standard deviations takes about "));
+    }
+
+    #[test]
+    fn of_a_comparison_that_was_begun_it_tells_what_is_left() {
+        let (done, unusable) = (State::Finished(Verdict::Pass), State::Unusable(Verdict::Unknown));
+        let changes = [vary::Change::Vary("topic.a.partitions=1,2".into())];
+        let states = [done, unusable, done, State::Broken, State::Missing, State::Missing];
+        let text = text_with(&changes, &states, false);
+        let expected =
+            "; 3 are there, 3 are left, of which 1 did not end the last time; 1 cannot be used (--again makes them anew), about 3 min";
+        assert!(text.lines().next().unwrap().ends_with(expected), "{text}");
+        assert!(text.contains("Order, by seed 3; in brackets what is there\n  control   [1]\n"), "{text}");
+        let rounds: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  round ")).collect();
+        assert!(rounds[0].matches('[').count() == 2 && rounds[1].matches('[').count() == 0, "{text}");
+        let text = text_with(&changes, &states, true);
+        assert!(
+            text.lines().next().unwrap().contains("; 2 are there, 4 are left, ") && text.contains("; 1 cannot be used and are made anew"),
+            "{text}"
+        );
+        let text = text_with(&changes, &[done; 6], false);
+        assert!(text.lines().next().unwrap().ends_with("; 6 are there, 0 are left, about 0 s"), "{text}");
+        assert_eq!(text_with(&changes, &[State::Missing; 6], false), text_of(&changes));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::plan;
 use crate::plan::vary::{self, Cell, Change};
 use crate::run::Stop;
-use crate::run::compare::{self, CellOfFolders, Design, Manifest, Opened, Series, State};
+use crate::run::compare::{self, CellOfFolders, CompareError, Design, Manifest, Opened, Series, State};
 use crate::ui::colour::Tone;
 use crate::ui::{Screen, Style};
 
@@ -30,7 +30,7 @@ Examples:
   chaos compare plans/refresh-rate.toml --vary 'producers.slow.config.\"metadata.max.age.ms\"=5s,60s' --repeat 7
   chaos compare plans/broker-kill.toml --vary cluster.kafka=3.9.2,4.3.0 --dry-run
   chaos compare plans/partition-expansion.toml --vary 'producers.*.config.\"metadata.max.age.ms\"=2s,60s' --along phases.recovery=12s,70s
-  chaos compare --resume results/2026-11-29T21-48-16Z-compare-refresh-rate
+  chaos compare --resume results/2026-11-29T21-48-16Z-compare-refresh-rate --again
   chaos compare results/2026-11-29T21-48-16Z-compare-refresh-rate
   chaos compare results/before results/after
 
@@ -57,6 +57,9 @@ pub(super) struct Arguments {
     /// Go on with the comparison in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["targets", "vary", "along", "repeat", "seed", "out", "cells"])]
     resume: Option<PathBuf>,
+    /// With --resume: make finished runs that cannot be used anew, too; what they left is set aside
+    #[arg(long, requires = "resume")]
+    again: bool,
     /// Folders of runs that are repeats of one setting; once for each setting, the baseline first
     #[arg(long = "cell", value_name = "NAME=DIR,DIR", conflicts_with_all = ["targets", "vary", "along", "repeat", "seed", "dry_run"])]
     cells: Vec<CellOfFolders>,
@@ -101,8 +104,8 @@ async fn of_plan(path: &Path, arguments: &Arguments, globals: Globals) -> anyhow
     let design = Design { plan: &base, changes: &changes, repeats: arguments.repeat.unwrap_or(REPEATS), seed: arguments.seed };
     let manifest = Manifest::new(design, &cells);
     if arguments.dry_run {
-        write!(Output::stdout(), "{}", dry::text(&manifest, &cells))?;
-        return Ok(Exit::Success);
+        let begun = arguments.out.as_deref().map(|out| compare::begun(out, &manifest)).transpose()?;
+        return dry_run(&manifest, &cells, &begun.unwrap_or_default(), false);
     }
     let clock = Clock::real();
     let opened = Opened::make(arguments.out.as_deref(), manifest, clock.wall_time_of(clock.now()))?;
@@ -111,13 +114,19 @@ async fn of_plan(path: &Path, arguments: &Arguments, globals: Globals) -> anyhow
 
 /// A comparison that was begun.
 async fn resume(folder: &Path, arguments: &Arguments, globals: Globals) -> anyhow::Result<Exit> {
+    if arguments.dry_run {
+        // Neither takes the folder nor makes anything in it: another process may be at work there.
+        let manifest = Manifest::read(folder)?.ok_or_else(|| CompareError::NoComparison { folder: folder.to_owned() })?;
+        return dry_run(&manifest, &manifest.cells_of(folder)?, &compare::states(folder, &manifest)?, arguments.again);
+    }
     let opened = Opened::resume(folder)?;
     let cells = opened.cells()?;
-    if arguments.dry_run {
-        write!(Output::stdout(), "{}", dry::text(&opened.manifest, &cells))?;
-        return Ok(Exit::Success);
-    }
     carry_out(opened, &cells, &Clock::real(), arguments, globals).await
+}
+
+fn dry_run(manifest: &Manifest, cells: &[Cell], states: &[State], again: bool) -> anyhow::Result<Exit> {
+    write!(Output::stdout(), "{}", dry::text(manifest, cells, states, again))?;
+    Ok(Exit::Success)
 }
 
 async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Arguments, globals: Globals) -> anyhow::Result<Exit> {
@@ -126,8 +135,9 @@ async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Ar
     let screen = Screen::new(style, globals.colours_on(&stderr), clock.clone());
     let stop = Stop::default();
     stop.listen_to_signals()?;
-    begin(&opened, &screen)?;
-    let series = Series { folder: &opened.path, manifest: &opened.manifest, cells, screen: &screen, clock, stop: &stop };
+    begin(&opened, arguments.again, &screen)?;
+    let Opened { path, manifest, .. } = &opened;
+    let series = Series { folder: path, manifest, cells, again: arguments.again, screen: &screen, clock, stop: &stop };
     let carried = series.carry_out().await;
     if let Err(error) = carried {
         // Whether anything is left the error says.
@@ -143,6 +153,9 @@ async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Ar
         Exit::Unknown
     };
     if stop.cause().is_none() {
+        if let Some(text) = advice(&opened.path, &opened.manifest)? {
+            writeln!(std::io::stderr(), "{}", globals.painter_for(&stderr).paint(Tone::Warning, &text))?;
+        }
         return Ok(exit);
     }
     let (all, path) = (opened.manifest.runs.len(), opened.path.clone());
@@ -154,24 +167,44 @@ async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Ar
 }
 
 /// Says where the comparison is, and what of it is there.
-fn begin(opened: &Opened, screen: &Screen) -> anyhow::Result<()> {
+fn begin(opened: &Opened, again: bool, screen: &Screen) -> anyhow::Result<()> {
     let Opened { path, manifest, is_resumed, .. } = opened;
     if !is_resumed {
         screen.note(Tone::Plain, &format!("the comparison is in {}", path.display()));
         return Ok(());
     }
-    let finished = compare::states(path, manifest)?.into_iter().filter(|state| matches!(state, State::Finished(_))).count();
+    let states = compare::states(path, manifest)?;
+    let finished = states.iter().filter(|state| state.is_finished()).count();
+    let unusable = match states.iter().filter(|state| matches!(state, State::Unusable(_))).count() {
+        0 => String::new(),
+        runs if again => format!("; {runs} of them cannot be used and are made anew"),
+        runs => format!("; {runs} of them cannot be used: --again makes them anew"),
+    };
     let aside = match compare::count_set_aside(path) {
         0 => String::new(),
-        runs => format!("; so far {runs} did not end and were set aside"),
+        runs => format!("; so far {runs} were set aside"),
     };
-    screen.note(Tone::Plain, &format!("going on in {}: {finished} of {} runs are finished{aside}", path.display(), manifest.runs.len()));
+    screen.note(
+        Tone::Plain,
+        &format!("going on in {}: {finished} of {} runs are finished{unusable}{aside}", path.display(), manifest.runs.len()),
+    );
     let version = env!("CARGO_PKG_VERSION");
     if manifest.chaos != version {
         let text = format!("version {} of chaos began it, and this is {version}: figures of the two may not be comparable", manifest.chaos);
         screen.note(Tone::Warning, &text);
     }
     Ok(())
+}
+
+/// What to do about runs of a comparison that cannot be used; `None`: there are none.
+fn advice(folder: &Path, manifest: &Manifest) -> Result<Option<String>, CompareError> {
+    let unusable = compare::states(folder, manifest)?.into_iter().filter(|state| matches!(state, State::Unusable(_))).count();
+    let text = format!(
+        "{unusable} of {} runs cannot be used; make them anew with: chaos compare --resume {} --again",
+        manifest.runs.len(),
+        folder.display()
+    );
+    Ok((unusable > 0).then_some(text))
 }
 
 /// Runs that are there already; or a comparison that is.
@@ -196,6 +229,9 @@ fn of_folders(folders: &[PathBuf], arguments: &Arguments, globals: Globals) -> a
                 manifest.runs.len(),
                 folder.display()
             );
+            writeln!(std::io::stderr(), "{}", globals.painter_for(&std::io::stderr()).paint(Tone::Warning, &text))?;
+        }
+        if let Some(text) = advice(folder, &manifest)? {
             writeln!(std::io::stderr(), "{}", globals.painter_for(&std::io::stderr()).paint(Tone::Warning, &text))?;
         }
         let again = if loaded.finished > 0 && !arguments.json { Files::Again(folder) } else { Files::None };

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use super::CompareError;
 use super::lock::Lock;
 use super::manifest::{MANIFEST, Manifest, RUNS};
+use super::state::{State, states};
 use crate::plan::vary::Cell;
 use crate::record::folder::RunFolder;
 
@@ -84,6 +85,18 @@ impl Opened {
     }
 }
 
+/// What has become of the runs of a comparison in the folder that it is to have; empty if it was not begun there.
+///
+/// # Errors
+/// The folder holds another comparison, or cannot be read.
+pub fn begun(out: &Path, manifest: &Manifest) -> Result<Vec<State>, CompareError> {
+    let Some(begun) = Manifest::read(out)? else { return Ok(Vec::new()) };
+    match manifest.differs(&begun) {
+        Some(what) => Err(CompareError::OtherComparison { folder: out.to_owned(), what }),
+        None => states(out, &begun),
+    }
+}
+
 /// Takes a folder for results alone, which must be empty or not exist.
 ///
 /// # Errors
@@ -121,6 +134,9 @@ mod tests {
         assert!(matches!(Opened::make(Some(&out), manifest(3), UNIX_EPOCH), Err(CompareError::OtherComparison { .. })));
         assert!(matches!(Opened::resume(root.path()), Err(CompareError::NoComparison { .. })));
         fs::write(root.path().join("precious"), "data").unwrap();
+        assert_eq!(begun(&out, &manifest(2)).unwrap(), [State::Missing, State::Missing]);
+        assert!(matches!(begun(&out, &manifest(3)), Err(CompareError::OtherComparison { .. })));
+        assert_eq!(begun(root.path(), &manifest(2)).unwrap(), []);
         let refused = Opened::make(Some(root.path()), manifest(2), UNIX_EPOCH).unwrap_err();
         assert!(matches!(refused, CompareError::Folder(_)) && refused.is_request_fault());
     }

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use super::CompareError;
 use super::figures;
 use super::manifest::{CellEntry, Manifest, RUNS};
 use super::order::Role;
 use super::seconds;
-use super::state::{State, states};
+use super::state::states;
 use crate::analyze::compare::model::{CellRuns, RunFigures};
 use crate::analyze::findings::{Check, CheckFinding, Verdict};
 use crate::report::replay::{Replay, ReplayError};
@@ -33,7 +35,7 @@ pub fn load(folder: &Path, manifest: &Manifest) -> Result<Loaded, CompareError> 
     let mut controls = manifest.cells.first().map(|cell| empty(cell, true)).into_iter().collect::<Vec<_>>();
     let mut finished = 0;
     for (run, state) in manifest.runs.iter().zip(states(folder, manifest)?) {
-        if !matches!(state, State::Finished(_)) {
+        if !state.is_finished() {
             continue;
         }
         let (figures, _) = run_figures(&folder.join(RUNS).join(&run.folder), run.number, Some(manifest.plan_sha256.clone()))?;
@@ -44,9 +46,21 @@ pub fn load(folder: &Path, manifest: &Manifest) -> Result<Loaded, CompareError> 
         }
     }
     cells.extend(controls.into_iter().filter(|cell| !cell.runs.is_empty()));
-    let folders = manifest.runs.iter().map(|run| (run.number, folder.join(RUNS).join(&run.folder))).collect();
+    in_time(&mut cells);
+    let runs = cells.iter().flat_map(|cell| &cell.runs);
+    let folders = runs.map(|run| (run.order, folder.join(RUNS).join(&run.name))).collect();
     complete(&mut cells, &folders)?;
     Ok(Loaded { cells, finished })
+}
+
+/// Numbers runs by the time of their baseline: one that was made anew has its place in the plan of the comparison early, and in time late,
+/// and what drifts goes by time.
+fn in_time(cells: &mut [CellRuns]) {
+    let mut runs: Vec<&mut RunFigures> = cells.iter_mut().flat_map(|cell| &mut cell.runs).collect();
+    runs.sort_by_key(|run| (run.started_at.parse::<Timestamp>().ok(), run.order));
+    for (place, run) in (1..).zip(runs) {
+        run.order = place;
+    }
 }
 
 fn empty(cell: &CellEntry, is_control: bool) -> CellRuns {
@@ -104,6 +118,23 @@ mod tests {
     use crate::analyze::Analysis;
     use crate::record::fact::StepOutcome;
     use crate::record::sample::Sample;
+    use crate::report::replay::sample_run;
+
+    #[test]
+    fn runs_are_numbered_by_the_time_at_which_they_were_made() {
+        let folder = tempfile::tempdir().unwrap();
+        sample_run(folder.path(), true);
+        let at = |order: u32, minute: u32| RunFigures {
+            started_at: format!("2026-01-01T00:{minute:02}:00.5Z"),
+            ..run_figures(folder.path(), order, None).unwrap().0
+        };
+        let cell = |runs: Vec<RunFigures>| CellRuns { name: "c".to_owned(), settings: Vec::new(), is_control: false, runs };
+        // The second of four was made anew in the end.
+        let mut cells = [cell(vec![at(1, 1), at(3, 7)]), cell(vec![at(2, 50), at(4, 10)])];
+        in_time(&mut cells);
+        let orders: Vec<u32> = cells.iter().flat_map(|cell| &cell.runs).map(|run| run.order).collect();
+        assert_eq!(orders, [1, 2, 4, 3]);
+    }
 
     #[test]
     fn a_step_that_was_not_done_and_seen_is_named() {

@@ -23,7 +23,7 @@ mod series;
 mod state;
 
 pub use error::CompareError;
-pub use folder::{Opened, empty_folder};
+pub use folder::{Opened, begun, empty_folder};
 pub use grouping::{CellOfFolders, of_cells, of_folders};
 pub use load::{Loaded, load};
 pub use manifest::{CellEntry, Design, MANIFEST, Manifest, RUNS, RunEntry};

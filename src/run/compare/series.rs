@@ -37,6 +37,8 @@ pub struct Series<'a> {
     pub manifest: &'a Manifest,
     /// Its cells, in the manifest's order.
     pub cells: &'a [Cell],
+    /// Whether finished runs that no comparison uses are made anew.
+    pub again: bool,
     /// Where it is told; of the runs themselves only what is no ordinary progress.
     pub screen: &'a Screen,
     /// The clock.
@@ -100,15 +102,16 @@ impl Series<'_> {
     fn missing(&self) -> Result<Vec<&RunEntry>, CompareError> {
         let mut missing = Vec::new();
         for (run, state) in self.manifest.runs.iter().zip(states(self.folder, self.manifest)?) {
-            if state == State::Broken {
+            if !state.is_missing(self.again) {
+                continue;
+            }
+            if state != State::Missing {
+                let what = if state.is_finished() { "cannot be used" } else { "did not end the last time" };
                 let aside = set_aside(self.folder, &run.folder)?;
-                let text =
-                    format!("{} did not end the last time: what it left is in {}, and it is made anew", self.head(run), aside.display());
+                let text = format!("{} {what}: what it left is in {}, and it is made anew", self.head(run), aside.display());
                 self.screen.note(Tone::Warning, &text);
             }
-            if !matches!(state, State::Finished(_)) {
-                missing.push(run);
-            }
+            missing.push(run);
         }
         Ok(missing)
     }
@@ -124,7 +127,7 @@ impl Series<'_> {
                 Err(source) => source,
             };
             if attempt == ATTEMPTS || source.is_request_fault() || self.stop.cause().is_some() {
-                let finished = states(self.folder, self.manifest)?.iter().filter(|state| matches!(state, State::Finished(_))).count();
+                let finished = states(self.folder, self.manifest)?.iter().filter(|state| state.is_finished()).count();
                 return Err(CompareError::Run { run: self.head(run), finished, folder: self.folder.to_owned(), source: Box::new(source) });
             }
             let text = format!("{} could not be carried out: {source}\n  it is tried once more, on a new cluster", self.head(run));

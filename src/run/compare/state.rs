@@ -1,4 +1,4 @@
-//! What has become of the runs of a comparison, by their folders; and runs that did not end, set aside.
+//! What has become of the runs of a comparison, by their folders; and runs that are made anew, set aside.
 //!
 //! A folder is finished when its `run.json` gives a verdict that is not INTERRUPTED: that is written last. Not here: what a run found.
 
@@ -11,9 +11,10 @@ use serde::Deserialize;
 use super::CompareError;
 use super::manifest::{Manifest, RUNS};
 use crate::analyze::findings::Verdict;
+use crate::record::fact::StepOutcome;
 use crate::record::files::RUN;
 
-/// Where runs go that did not end, in the comparison's folder.
+/// Where runs go that are made anew, in the comparison's folder.
 pub(super) const SET_ASIDE: &str = "set-aside";
 
 /// What has become of a run.
@@ -25,12 +26,43 @@ pub enum State {
     Broken,
     /// It is over, with this verdict.
     Finished(Verdict),
+    /// It is over, and no comparison uses it: its verdict is UNKNOWN, or a step was not what the plan wanted.
+    Unusable(Verdict),
+}
+
+impl State {
+    /// Whether the run is over.
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Finished(_) | Self::Unusable(_))
+    }
+
+    /// Whether the run has to be made; `again`: those that no comparison uses, too.
+    #[must_use]
+    pub fn is_missing(self, again: bool) -> bool {
+        !self.is_finished() || again && matches!(self, Self::Unusable(_))
+    }
 }
 
 /// The part of `run.json` that is asked for.
 #[derive(Deserialize)]
 struct Ended {
     verdict: Verdict,
+    #[serde(default)]
+    steps: Vec<EndedStep>,
+}
+
+/// The same of a step.
+#[derive(Deserialize)]
+struct EndedStep {
+    outcome: Option<String>,
+}
+
+impl Ended {
+    fn is_usable(&self) -> bool {
+        let is_done = |step: &EndedStep| step.outcome.as_deref() == Some(StepOutcome::Done.name());
+        self.verdict != Verdict::Unknown && self.steps.iter().all(is_done)
+    }
 }
 
 /// What has become of the run in this folder.
@@ -53,9 +85,10 @@ pub(super) fn state_of(folder: &Path) -> Result<State, CompareError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::Broken),
         Err(error) => return Err(file(path)(error)),
     };
-    Ok(match serde_json::from_str(&text) {
-        Ok(Ended { verdict: Verdict::Interrupted }) | Err(_) => State::Broken,
-        Ok(Ended { verdict }) => State::Finished(verdict),
+    Ok(match serde_json::from_str::<Ended>(&text) {
+        Ok(Ended { verdict: Verdict::Interrupted, .. }) | Err(_) => State::Broken,
+        Ok(ended) if ended.is_usable() => State::Finished(ended.verdict),
+        Ok(ended) => State::Unusable(ended.verdict),
     })
 }
 
@@ -67,7 +100,7 @@ pub fn states(folder: &Path, manifest: &Manifest) -> Result<Vec<State>, CompareE
     manifest.runs.iter().map(|run| state_of(&folder.join(RUNS).join(&run.folder))).collect()
 }
 
-/// Moves a run that did not end out of the way, under the first free number.
+/// Moves what a run has left out of the way, under the first free number.
 ///
 /// # Errors
 /// It cannot be moved.
@@ -118,6 +151,27 @@ mod tests {
         for (name, expected) in rows {
             assert_eq!(state_of(&at(name)).unwrap(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_run_that_no_comparison_uses_is_missing_only_if_it_is_asked_for_again() {
+        let root = tempfile::tempdir().unwrap();
+        let state = |text: &str| {
+            fs::write(root.path().join(RUN), text).unwrap();
+            state_of(root.path()).unwrap()
+        };
+        let rows = [
+            (r#"{"verdict": "UNKNOWN"}"#, State::Unusable(Verdict::Unknown)),
+            (r#"{"verdict": "FAIL", "steps": [{"outcome": "done"}, {"outcome": "no-op"}]}"#, State::Unusable(Verdict::Fail)),
+            (r#"{"verdict": "FAIL", "steps": [{"outcome": null}]}"#, State::Unusable(Verdict::Fail)),
+            (r#"{"verdict": "FAIL", "steps": [{"outcome": "done"}]}"#, State::Finished(Verdict::Fail)),
+        ];
+        for (text, expected) in rows {
+            let found = state(text);
+            assert_eq!(found, expected, "{text}");
+            assert_eq!((found.is_missing(false), found.is_missing(true)), (false, matches!(found, State::Unusable(_))), "{text}");
+        }
+        assert!(State::Broken.is_missing(false) && State::Missing.is_missing(false));
     }
 
     #[test]
