@@ -43,7 +43,9 @@ fn wrong_arguments_end_with_2_and_say_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let plan = written(folder.path(), TINY);
     let (plan, empty) = (plan.to_str().unwrap(), folder.path().to_str().unwrap());
-    let rows: [(&[&str], &str); 14] = [
+    let cell = format!("before={empty}");
+    let cell = cell.as_str();
+    let rows: [(&[&str], &str); 20] = [
         (&[], "required"),
         (&["no-such.toml"], "cannot read the plan"),
         (&[plan, "--vary", "topic.orders.partitions"], "there is no `=`"),
@@ -57,6 +59,12 @@ fn wrong_arguments_end_with_2_and_say_what_is_wrong() {
         (&[empty, empty], "is not the folder of a run"),
         (&[empty, "--vary", "seed=1,2"], "--vary goes with a plan"),
         (&["--cell", "before"], "write NAME=DIR,DIR"),
+        (&[empty, "--kafka", "4.3.0"], "--kafka goes with a plan"),
+        (&["--resume", empty, "--kafka", "4.3.0"], "--kafka goes with a plan"),
+        (&["--cell", cell, "--kafka", "4.3.0"], "--kafka goes with a plan"),
+        (&[plan, "--kafka", "4.3.0", "--vary", "cluster.kafka=3.9.2,4.3.0"], "both say which version of Kafka it is"),
+        (&[plan, "--again"], "--resume"),
+        (&["--resume", empty, "--dry-run"], "holds no comparison"),
         (&[plan, "--out", empty, "--vary", "seed=1,2"], "is not empty"),
     ];
     for (arguments, expected) in rows {
@@ -83,6 +91,19 @@ fn a_dry_run_tells_cells_order_and_time_and_starts_nothing() {
         assert!(said.contains(part), "{part} is not in:\n{said}");
     }
     assert!(!folder.path().join("results").exists());
+}
+
+#[test]
+fn a_version_from_the_environment_gives_way_to_one_that_varies_and_to_runs_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = written(folder.path(), TINY);
+    let with_env = |arguments: &[&str]| chaos(arguments).env("CHAOS_KAFKA", "3.9.2").output().unwrap();
+    let output = with_env(&["compare", plan.to_str().unwrap(), "--dry-run", "--vary", "cluster.kafka=4.0.2,4.3.0"]);
+    assert!(output.status.success() && !text(&output).contains("3.9.2"), "{}", text(&output));
+    let output = with_env(&["compare", plan.to_str().unwrap(), "--dry-run", "--vary", "seed=1,2"]);
+    assert!(output.status.success() && text(&output).contains("cluster.kafka = 3.9.2, seed = 2"), "{}", text(&output));
+    let output = with_env(&["compare", "--resume", folder.path().to_str().unwrap()]);
+    assert!(text(&output).contains("holds no comparison"), "{}", text(&output));
 }
 
 #[test]

@@ -11,4 +11,12 @@ pub(in crate::cli) enum ArgumentsError {
         /// The first folder.
         folder: String,
     },
+    /// Both say which versions of Kafka there are.
+    #[error("--kafka {version} and {other} both say which version of Kafka it is: leave one of them out")]
+    TwoVersions {
+        /// That of `--kafka`.
+        version: String,
+        /// The other option.
+        other: String,
+    },
 }

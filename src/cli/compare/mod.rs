@@ -5,6 +5,7 @@
 mod changes;
 mod dry;
 mod error;
+mod kafka;
 mod told;
 
 use std::io::{IsTerminal, Write};
@@ -12,12 +13,13 @@ use std::path::{Path, PathBuf};
 
 use self::changes::Changes;
 pub(super) use self::error::ArgumentsError;
+use self::kafka::Kafka;
 use self::told::{Files, Shown, tell};
 use super::{Exit, Globals, Output};
 use crate::analyze::compare::model::CellRuns;
 use crate::clock::Clock;
 use crate::plan;
-use crate::plan::vary::{self, Cell, Change};
+use crate::plan::vary::{self, Cell};
 use crate::run::Stop;
 use crate::run::compare::{self, CellOfFolders, CompareError, Design, Manifest, Opened, Series, State};
 use crate::ui::colour::Tone;
@@ -51,9 +53,8 @@ pub(super) struct Arguments {
     /// Folder for runs and results; a comparison that was begun there with the same arguments goes on [default: results/<UTC time>-compare-<plan>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Kafka's version, instead of the plan's
-    #[arg(long, value_name = "VERSION", env = "CHAOS_KAFKA", value_parser = super::kafka_version)]
-    kafka: Option<String>,
+    #[command(flatten)]
+    kafka: Kafka,
     /// Go on with the comparison in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["targets", "vary", "along", "repeat", "seed", "out", "cells"])]
     resume: Option<PathBuf>,
@@ -84,6 +85,12 @@ const REPEATS_MAX: i64 = 1_000;
 /// # Errors
 /// Wrong arguments, a bad plan, or an environment in which it cannot be carried out.
 pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Result<Exit> {
+    let of_cells_there = || arguments.cells.first().and_then(|cell| cell.folders.first());
+    if arguments.kafka.is_written()
+        && let Some(folder) = arguments.resume.as_ref().or_else(of_cells_there)
+    {
+        return Err(ArgumentsError::NeedsPlan { option: "--kafka", folder: folder.display().to_string() }.into());
+    }
     if let Some(folder) = &arguments.resume {
         return resume(folder, &arguments, globals).await;
     }
@@ -97,9 +104,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
 /// A plan with other values.
 async fn of_plan(path: &Path, arguments: &Arguments, globals: Globals) -> anyhow::Result<Exit> {
     let base = plan::load(path)?.plan;
-    // The version is a key like any other: it is in the texts that the runs keep, and in the manifest.
-    let kafka = arguments.kafka.iter().map(|version| Change::Vary(format!("cluster.kafka={version}")));
-    let changes: Vec<Change> = kafka.chain(arguments.changes.0.iter().cloned()).collect();
+    let changes = arguments.kafka.with(&arguments.changes.0)?;
     let cells = vary::cells(&base.source.path, &base.source.text, &changes)?;
     let design = Design { plan: &base, changes: &changes, repeats: arguments.repeat.unwrap_or(REPEATS), seed: arguments.seed };
     let manifest = Manifest::new(design, &cells);
@@ -214,6 +219,7 @@ fn of_folders(folders: &[PathBuf], arguments: &Arguments, globals: Globals) -> a
         ("--repeat", arguments.repeat.is_some()),
         ("--seed", arguments.seed.is_some()),
         ("--dry-run", arguments.dry_run),
+        ("--kafka", arguments.kafka.is_written()),
     ];
     if let (Some((option, _)), Some(folder)) = (options.iter().find(|(_, given)| *given), folders.first()) {
         return Err(ArgumentsError::NeedsPlan { option, folder: folder.display().to_string() }.into());
