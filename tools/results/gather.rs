@@ -3,20 +3,17 @@
 //! Read from the runs' facts, so that nothing rests on what a table of the comparison leaves out.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use kafka_chaos::analyze::Analysis;
-use kafka_chaos::analyze::findings::{Findings, Verdict};
+use kafka_chaos::analyze::findings::{Check, Findings, Verdict};
 use kafka_chaos::plan;
 use kafka_chaos::plan::model::{Plan, ProducerGroup};
 use kafka_chaos::record::fact::{Fact, RunStarted};
 use kafka_chaos::record::read::FactReader;
-
-/// Folder of the runs in that of a comparison.
-const RUNS: &str = "runs";
+use kafka_chaos::run::compare::{Manifest, RUNS, Role, RunEntry, states};
 
 /// A run.
 #[derive(Debug)]
@@ -65,20 +62,34 @@ impl Run {
     }
 }
 
-/// All runs of a comparison, in their order.
+/// What a comparison says of itself.
 ///
 /// # Errors
-/// There are none, or one was cut off: its figures would be no result.
+/// It cannot be read.
+pub(crate) fn manifest(comparison: &Path) -> anyhow::Result<Manifest> {
+    Manifest::read(comparison)?.with_context(|| format!("{} is no comparison's folder", comparison.display()))
+}
+
+/// All runs of a comparison that are in its figures, in their order: no controls, which repeat the first setting alone.
+///
+/// # Errors
+/// One of them is not there or did not end, or proves nothing: without it, the figures would be no result.
 pub(crate) fn runs(comparison: &Path) -> anyhow::Result<Vec<Run>> {
-    let folder = comparison.join(RUNS);
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    let mut folders: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-    folders.retain(|folder| folder.is_dir());
-    folders.sort();
-    if folders.is_empty() {
-        bail!("no runs in {}", folder.display());
+    let manifest = manifest(comparison)?;
+    if !states(comparison, &manifest)?.iter().all(|state| state.is_finished()) {
+        bail!("not all runs of {0} are there: chaos compare --resume {0}", comparison.display());
     }
-    folders.iter().map(|folder| run(folder).with_context(|| format!("cannot read the run {}", folder.display()))).collect()
+    let of_entry = |entry: &RunEntry| {
+        let folder = comparison.join(RUNS).join(&entry.folder);
+        run(&folder)
+            .with_context(|| format!("cannot use the run {}: chaos compare --resume {} --again", folder.display(), comparison.display()))
+    };
+    in_figures(&manifest).map(of_entry).collect()
+}
+
+/// The runs without the controls.
+fn in_figures(manifest: &Manifest) -> impl Iterator<Item = &RunEntry> {
+    manifest.runs.iter().filter(|run| run.role != Role::Control)
 }
 
 fn run(folder: &Path) -> anyhow::Result<Run> {
@@ -106,10 +117,43 @@ fn run(folder: &Path) -> anyhow::Result<Run> {
     }
     let findings = analysis.finish();
     if matches!(findings.verdict, Verdict::Interrupted | Verdict::Unknown) {
-        bail!("its figures cannot be trusted: {} ({}); make it anew", findings.verdict.word(), findings.reasons.join("; "));
+        bail!("its figures cannot be trusted: {} ({})", findings.verdict.word(), findings.reasons.join("; "));
+    }
+    if let Some(step) = findings.checks.iter().find(|check| check.check == Check::Step && check.verdict != Verdict::Pass) {
+        bail!("a step was not what the plan wanted: {}", step.reasons.join("; "));
     }
     let started = analysis.run().context("its first fact is missing")?.clone();
     let plan = plan::parse(&started.plan_path, &started.plan_text)?.plan;
     let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     Ok(Run { name, started, plan, findings, lives })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kafka_chaos::plan::vary::{self, Change};
+    use kafka_chaos::run::compare::Design;
+
+    fn manifest() -> Manifest {
+        let path = "plans/rolling-restart.toml";
+        let plan = plan::load(Path::new(path)).unwrap().plan;
+        let changes = [Change::Vary("seed=1,2".to_owned())];
+        let cells = vary::cells(path, &plan.source.text, &changes).unwrap();
+        Manifest::new(Design { plan: &plan, changes: &changes, repeats: 3, seed: None }, &cells)
+    }
+
+    #[test]
+    fn controls_are_in_no_figure() {
+        let manifest = manifest();
+        assert_eq!((manifest.runs.len(), in_figures(&manifest).count()), (8, 6));
+        assert!(in_figures(&manifest).all(|run| !run.folder.ends_with("control")));
+    }
+
+    #[test]
+    fn a_comparison_that_is_not_whole_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(runs(folder.path()).unwrap_err().to_string().contains("is no comparison's folder"));
+        manifest().write(folder.path()).unwrap();
+        assert!(runs(folder.path()).unwrap_err().to_string().starts_with("not all runs of "));
+    }
 }
