@@ -5,6 +5,7 @@
 
 mod curve;
 mod gather;
+mod kept;
 mod max_age;
 mod page;
 mod roll;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::gather::{self, Life, Run};
-use crate::{page, table};
+use crate::{kept, page, table};
 
 /// The Java producer's defaults.
 const AGE_DEFAULT_MS: u64 = 300_000;
@@ -87,7 +87,8 @@ pub(crate) struct MaxAge {
 /// # Errors
 /// A comparison cannot be read, the page cannot be written, or what it claims does not hold.
 pub(crate) fn write(growth: &Path, pause: &Path, out: &Path) -> anyhow::Result<()> {
-    let (growth, pause) = (gather::runs(growth)?, gather::runs(pause)?);
+    let [of_growth, of_pause] = [growth, pause];
+    let (growth, pause) = (gather::runs(of_growth)?, gather::runs(of_pause)?);
     let about = page::about(growth.iter().chain(&pause))?;
     let mut all = MaxAge { growth: Vec::new(), pause: Vec::new(), requests: Vec::new(), about };
     for run in &growth {
@@ -100,6 +101,8 @@ pub(crate) fn write(growth: &Path, pause: &Path, out: &Path) -> anyhow::Result<(
         all.requests.extend(request_rows(run)?);
     }
     fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    kept::write(of_growth, &out.join(page::max_age::GROWTH_COMPARED))?;
+    kept::write(of_pause, &out.join(page::max_age::PAUSE_COMPARED))?;
     table::write(&out.join("growth.csv"), &all.growth)?;
     table::write(&out.join("pause.csv"), &all.pause)?;
     table::write(&out.join("requests.csv"), &all.requests)?;

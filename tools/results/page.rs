@@ -10,6 +10,10 @@ use anyhow::bail;
 
 use crate::gather::Run;
 
+/// What the pages do not show.
+pub(crate) const CONTROLS: &str = "\
+The controls of each comparison (its first setting once more, before the first round and after the last) show drift, and are in no figure of this page.";
+
 /// Something that is claimed of every run.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
+use kafka_chaos::report::compare::html::COMPARE;
 use serde::{Deserialize, Serialize};
 
 use crate::gather::{self, Run};
-use crate::{page, table};
+use crate::{kept, page, table};
 
 const AGE: &str = "metadata.max.age.ms";
 /// What the comparison concluded.
@@ -42,7 +43,17 @@ pub(crate) struct Comparison {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Figure {
     pub(crate) name: Name,
+    /// Other names of the same figure.
+    #[serde(default)]
+    pub(crate) also: Vec<Name>,
     pub(crate) differences: Vec<Difference>,
+}
+
+impl Figure {
+    /// Whether it is of this metric, under any of its names.
+    pub(crate) fn is_of(&self, metric: &str) -> bool {
+        std::iter::once(&self.name).chain(&self.also).any(|name| name.metric == metric)
+    }
 }
 
 /// Its name.
@@ -79,6 +90,7 @@ pub(crate) fn write(compared: &Path, out: &Path) -> anyhow::Result<()> {
     for name in KEPT {
         fs::copy(compared.join(name), out.join(name)).with_context(|| format!("cannot keep {name} of {}", compared.display()))?;
     }
+    kept::write(compared, &out.join(COMPARE))?;
     page::roll::write(&rows, &comparison, &about, out)
 }
 

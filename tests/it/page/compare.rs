@@ -47,7 +47,7 @@ fn a_comparisons_page_draws_its_curve_and_percentiles_and_runs_nothing_else() {
            outages: count('#fig-curve .tradeoff rect.area'),
            labels: [...document.querySelectorAll('#fig-curve .label')].map((label) => label.textContent.slice(0, 5)).sort(),
            lines: count('#fig-cell-percentiles canvas'), cells: count('#fig-cell-percentiles button.series'),
-           failed: document.body.textContent.includes('could not be drawn'),
+           failed: document.querySelector('main').textContent.includes('could not be drawn'),
            heading: document.querySelector('h1').textContent, scripts: count('script'),
            sideways: document.documentElement.scrollWidth - document.documentElement.clientWidth,
          };",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{Claim, age, claims_table, hold_to, rate, seconds};
+use super::{CONTROLS, Claim, age, claims_table, hold_to, rate, seconds};
 use crate::curve::{Point, Series, Words, draw};
 use crate::max_age::{GrowthRow, MaxAge, PauseRow, RequestRow, SEEN_SLACK_MS};
 use crate::stats::Spread;
@@ -13,6 +13,9 @@ use crate::table;
 const PAGE: &str = "README.md";
 const GROWTH: &str = "growth.svg";
 const PAUSE: &str = "pause.svg";
+/// The comparisons' own pages.
+pub(crate) const GROWTH_COMPARED: &str = "growth.html";
+pub(crate) const PAUSE_COMPARED: &str = "pause.html";
 const COST: &str = "Metadata requests per second of 1,000 such clients";
 
 /// Writes the page and its pictures.
@@ -152,7 +155,9 @@ fn text(all: &MaxAge, claims: &[Claim]) -> String {
     let _ = write!(text, "\n## Requests for age\n\n{}", request_table(&all.requests));
     let _ = write!(
         text,
-        "\n{}.\n\nEach run is a row of `growth.csv` or `pause.csv` (one per group), its requests of `requests.csv`.\n",
+        "\n{}.\n\n{CONTROLS}\n\nEach run is a row of `growth.csv` or `pause.csv` (one per group), its requests of `requests.csv`. What \
+may be said of the differences, for all figures, is on the comparisons' own pages: [{GROWTH_COMPARED}]({GROWTH_COMPARED}) and \
+[{PAUSE_COMPARED}]({PAUSE_COMPARED}) (one file each; open them in a browser).\n",
         all.about
     );
     text
@@ -290,6 +295,8 @@ mod tests {
             "| max-age-growth | 2 s | 60 | 11 to 13 s | 5 to 6 |",
             "(runs) | 3 of 3 | 100 ms after the age of 2 s was over |",
             "(producers) | 30 of 30 | none is astray |",
+            "[growth.html](growth.html) and [pause.html](pause.html)",
+            "are in no figure of this page",
             "(runs and groups) | 2 of 2 | 30.1 s of 32.0 s (`idempotent`, 2 s) |",
         ] {
             assert!(page.contains(line), "{line}\n{page}");
