@@ -175,7 +175,7 @@ async fn carry_out(opened: Opened, cells: &[Cell], clock: &Clock, arguments: &Ar
 fn begin(opened: &Opened, again: bool, screen: &Screen) -> anyhow::Result<()> {
     let Opened { path, manifest, is_resumed, .. } = opened;
     if !is_resumed {
-        screen.note(Tone::Plain, &format!("the comparison is in {}", path.display()));
+        screen.note(Tone::Plain, &format!("the comparison is in {}, its order by seed {}", path.display(), manifest.seed));
         return Ok(());
     }
     let states = compare::states(path, manifest)?;
@@ -191,7 +191,12 @@ fn begin(opened: &Opened, again: bool, screen: &Screen) -> anyhow::Result<()> {
     };
     screen.note(
         Tone::Plain,
-        &format!("going on in {}: {finished} of {} runs are finished{unusable}{aside}", path.display(), manifest.runs.len()),
+        &format!(
+            "going on in {}, its order by seed {}: {finished} of {} runs are finished{unusable}{aside}",
+            path.display(),
+            manifest.seed,
+            manifest.runs.len()
+        ),
     );
     let version = env!("CARGO_PKG_VERSION");
     if manifest.chaos != version {

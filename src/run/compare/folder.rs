@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::CompareError;
 use super::lock::Lock;
-use super::manifest::{MANIFEST, Manifest, RUNS};
+use super::manifest::{LOGS, MANIFEST, Manifest, RUNS};
 use super::state::{State, states};
 use crate::plan::vary::Cell;
 use crate::record::folder::RunFolder;
@@ -72,8 +72,9 @@ impl Opened {
     /// Removes a folder that was made and that no run has left anything in; `false`: there is something, and it stays.
     #[must_use]
     pub fn remove_if_empty(self) -> bool {
-        // What was set aside is something, and without the manifest nobody could go on from it.
-        let is_empty = !self.is_resumed && super::count_set_aside(&self.path) == 0 && fs::remove_dir(self.path.join(RUNS)).is_ok();
+        // What was set aside is something, as are logs, and without the manifest nobody could go on from it.
+        let has_more = self.is_resumed || super::count_set_aside(&self.path) > 0 || self.path.join(LOGS).exists();
+        let is_empty = !has_more && fs::remove_dir(self.path.join(RUNS)).is_ok();
         let Self { path, _lock, .. } = self;
         if is_empty {
             // Each may be gone, or hold what somebody else has put there.
@@ -149,6 +150,10 @@ mod tests {
         assert!(make().remove_if_empty() && !out.exists());
         drop(make());
         assert!(!make().remove_if_empty() && out.exists(), "resumed");
+        fs::remove_dir_all(&out).unwrap();
+        let made = make();
+        fs::create_dir(out.join(LOGS)).unwrap();
+        assert!(!made.remove_if_empty() && out.join(MANIFEST).exists(), "logs of a cluster that did not start");
         fs::remove_dir_all(&out).unwrap();
         let made = make();
         fs::create_dir(out.join(RUNS).join("001-x")).unwrap();

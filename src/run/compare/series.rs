@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::CompareError;
 use super::line::run_line;
-use super::manifest::{Manifest, RUNS, RunEntry};
+use super::manifest::{LOGS, Manifest, RUNS, RunEntry};
 use super::order::Role;
 use super::pace::{self, Pace};
 use super::state::{State, set_aside, state_of, states};
@@ -171,16 +171,28 @@ impl Series<'_> {
     /// The cluster that all runs share, started if need be. `None`: stopped meanwhile.
     async fn cluster(&self, shared: &mut Option<Arc<DockerCluster>>) -> Result<Option<Arc<DockerCluster>>, RunError> {
         if shared.is_none() {
-            let (options, id) = (up_options(self.screen, self.clock), RunId::fresh(self.clock));
-            let up = DockerCluster::up(&self.cells[0].checked.plan.cluster, &id, &options);
+            let (plan, id) = (&self.cells[0].checked.plan, RunId::fresh(self.clock));
+            let mut options = up_options(self.screen, self.clock);
+            options.seed = plan.seed;
+            // No run has begun whose folder could hold them.
+            options.logs_on_failure = Some(self.folder.join(LOGS));
+            let up = DockerCluster::up(&plan.cluster, &id, &options);
             let cluster = tokio::select! {
                 biased;
                 () = self.stop.requested() => return Ok(None),
-                cluster = up => cluster?,
+                cluster = up => cluster.inspect_err(|_| self.tell_logs())?,
             };
             *shared = Some(Arc::new(cluster));
         }
         Ok(shared.clone())
+    }
+
+    /// Where the logs of a cluster are that did not start, if it left any.
+    fn tell_logs(&self) {
+        let logs = self.folder.join(LOGS);
+        if logs.exists() {
+            self.screen.note(Tone::Warning, &format!("the cluster did not start; its nodes' logs are in {}", logs.display()));
+        }
     }
 
     /// Removes the shared cluster, so that the next run starts another one.

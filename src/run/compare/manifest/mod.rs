@@ -21,6 +21,8 @@ use crate::record::files::replace;
 pub const MANIFEST: &str = "comparison.json";
 /// The folder of the runs, in the comparison's folder.
 pub const RUNS: &str = "runs";
+/// The folder of the logs of a shared cluster that did not start, in the comparison's folder.
+pub(super) const LOGS: &str = "logs";
 /// Version of the file.
 const FORMAT: u32 = 1;
 /// Longest part of a folder's name that tells the cell.
