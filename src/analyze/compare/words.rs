@@ -40,7 +40,7 @@ fn judged<'a>(
     figure.differences.iter().zip(&figure.cells[1..]).filter(move |(difference, _)| is_it(&difference.judgement))
 }
 
-/// `outage.max: 10s is lower than 2s by 3.1 s (2.0 s to 4.2 s), median 9.1 s against 12.2 s.`
+/// `outage.max: 10s is lower than 2s by 3.1 s on average (2.0 s to 4.2 s), median 9.1 s against 12.2 s.`
 fn differences(findings: &ComparisonFindings, figure: &FigureFinding) -> Option<String> {
     let first = figure.cells.first()?;
     let first = with_known(figure.unit, first.median?, first);
@@ -50,7 +50,7 @@ fn differences(findings: &ComparisonFindings, figure: &FigureFinding) -> Option<
         let (word, low, high) = if by > 0.0 { ("higher", interval.low, interval.high) } else { ("lower", -interval.high, -interval.low) };
         let than = format!("{} is {word} than {} by {}", difference.cell, findings.cells.first()?.name, value(figure.unit, by.abs()));
         let range = format!("{} to {}", value(figure.unit, low), value(figure.unit, high));
-        parts.push(format!("{than} ({range}), median {} against {}", with_known(figure.unit, median, cell), first));
+        parts.push(format!("{than} on average ({range}), median {} against {}", with_known(figure.unit, median, cell), first));
     }
     (!parts.is_empty()).then(|| format!("{}: {}.", figure.name, parts.join("; ")))
 }

@@ -36,7 +36,7 @@ fn a_difference_is_told_with_its_interval() {
     let found = compare(&pair(&low.map(|value| value + 4_000.0), &low), Options::default());
     assert_eq!(judgement(&found), Judgement::Difference);
     let sentence = &found.summary[0];
-    assert_eq!(sentence, "outage.max: 600s is lower than 5s by 4.00 s (3.97 s to 4.03 s), median 9.03 s against 13.0 s.");
+    assert_eq!(sentence, "outage.max: 600s is lower than 5s by 4.00 s on average (3.97 s to 4.03 s), median 9.03 s against 13.0 s.");
     assert!(found.is_interleaved && found.warnings.is_empty(), "{:?}", found.warnings);
 }
 
