@@ -132,6 +132,10 @@ fn notes(findings: &ComparisonFindings) -> Markup {
         p class="note" {
             "In brackets: where the true value lies with 99 % confidence, for each figure alone."
             @if has_means { " *: of the mean, by Student's t; that of a median takes 8 runs." }
+            @if findings.figures.iter().any(|figure| !figure.drift.is_empty()) {
+                " Drift: a trend of all cells, or of this one alone (trend-of-cell), or a control that does not fit among the first cell's runs; the "
+                a href="#summary" { "warnings" } " say by how much."
+            }
             @if findings.tests > 0 { " p respects all " (findings.tests) " questions that were asked." }
         }
     }

@@ -63,6 +63,7 @@ fn the_page_reads_without_its_script() {
         "<td class=\"number\">0 ms [-3.17 s, 3.17 s]</td><td class=\"number\">1.00</td><td class=\"text\">no difference shown; one of 6.09 s would have been seen</td><td class=\"text\">trend</td>",
         "<td class=\"number\">0.0004</td><td class=\"text differs\">lower</td>",
         "<summary>The other 1 figures</summary>",
+        "Drift: a trend of all cells, or of this one alone",
         "<a href=\"runs/001/report.html\">001</a>",
         "<td class=\"text met\">PASS</td><td class=\"text\"></td><td class=\"text\">2026-01-01 00:01:00</td>",
     ] {
