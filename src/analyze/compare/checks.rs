@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyze::compare::model::{CellRuns, RunFigures};
-use crate::analyze::compare::words::listed;
+use crate::analyze::compare::words::{listed, named};
 use crate::analyze::findings::Verdict;
 
 /// A varied key that begins so may change the version of Kafka.
@@ -53,7 +53,8 @@ fn runs(cell: &CellRuns) -> Vec<String> {
         let unconfirmed = left_out - unknown - interrupted;
         let why =
             told(&[(unknown, "UNKNOWN"), (interrupted, "INTERRUPTED"), (unconfirmed, "with a step that was not what the plan wanted")]);
-        warnings.push(format!("{left_out} of {all} runs of {name} are left out: {why}"));
+        let names: Vec<&str> = cell.runs.iter().filter(|run| !is_usable(run)).map(|run| run.name.as_str()).collect();
+        warnings.push(format!("{left_out} of {all} runs of {name} are left out: {why} ({})", named(&names)));
     }
     if failed + hanging > 0 {
         let why = told(&[(failed, "FAIL"), (hanging, "HANG")]);

@@ -193,7 +193,8 @@ pub fn drift_tags(figure: &FigureFinding, cells: &[&str]) -> String {
     tags.join(", ")
 }
 
-fn named(names: &[&str]) -> String {
+/// Names in a row; of many, some are counted only.
+pub(super) fn named(names: &[&str]) -> String {
     if names.len() <= NAMED_MAX {
         return listed(names);
     }

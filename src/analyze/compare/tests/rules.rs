@@ -137,7 +137,7 @@ fn runs_that_prove_nothing_are_left_out_and_counted() {
     let found = compare(&cells, Options::default());
     assert_eq!((found.cells[0].runs, found.cells[0].left_out.len(), found.cells[1].runs), (2, 2, 4));
     assert_eq!(found.figures[0].cells[0].values, [2.0, 3.0]);
-    assert_eq!(found.warnings[0], "2 of 4 runs of 5s are left out: 1 UNKNOWN and 1 INTERRUPTED");
+    assert_eq!(found.warnings[0], "2 of 4 runs of 5s are left out: 1 UNKNOWN and 1 INTERRUPTED (run-001 and run-007)");
     assert_eq!(found.warnings[1], "1 of 4 runs of 600s did not pass, and their figures are used: 1 HANG");
     cells.iter_mut().flat_map(|cell| &mut cell.runs).for_each(|run| run.verdict = Verdict::Unknown);
     assert!(!compare(&cells, Options::default()).has_usable_runs());
@@ -155,7 +155,7 @@ fn a_run_without_its_fault_is_left_out_whatever_its_verdict() {
     assert_eq!((found.cells[0].runs, found.cells[0].left_out[1].why.as_str()), (2, why));
     assert_eq!(found.figures[0].cells[0].values, [3.0, 4.0]);
     assert_eq!((found.runs[0].left_out.as_deref(), &found.runs[1].left_out), (Some(why), &None));
-    assert_eq!(found.warnings[0], "2 of 4 runs of 5s are left out: 2 with a step that was not what the plan wanted");
+    assert_eq!(found.warnings[0], "2 of 4 runs of 5s are left out: 2 with a step that was not what the plan wanted (run-001 and run-003)");
     assert_eq!(found.warnings[1], "1 of 4 runs of 5s did not pass, and their figures are used: 1 FAIL");
 }
 
