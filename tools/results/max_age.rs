@@ -51,7 +51,16 @@ pub(crate) struct PauseRow {
     pub(crate) outage_p99_ms: i64,
     pub(crate) outage_max_ms: i64,
     pub(crate) bound_ms: i64,
+    /// How long the leader stayed frozen: beyond that no bound is tried.
+    pub(crate) frozen_ms: i64,
     pub(crate) requests_per_second_per_1000_clients: f64,
+}
+
+impl PauseRow {
+    /// Whether the leader stayed frozen for longer than the bound.
+    pub(crate) fn tries_bound(&self) -> bool {
+        self.frozen_ms > self.bound_ms
+    }
 }
 
 /// What the producers of one group asked for age alone in one run.
@@ -128,7 +137,10 @@ fn growth_row(run: &Run) -> anyhow::Result<GrowthRow> {
 }
 
 fn pause_rows(run: &Run) -> anyhow::Result<Vec<PauseRow>> {
-    let step = run.findings.steps.iter().find(|step| step.action == "pause").with_context(|| format!("{}: nothing froze", run.name))?;
+    let of = |action: &str| run.findings.steps.iter().find(|step| step.action == action);
+    let step = of("pause").with_context(|| format!("{}: nothing froze", run.name))?;
+    let thawed = of("unpause").with_context(|| format!("{}: what froze stayed so", run.name))?;
+    let frozen_ms = thawed.requested_ms - step.requested_ms;
     let row = |outage: &kafka_chaos::analyze::findings::OutageFigures| {
         let spread = outage.outage_ms.with_context(|| format!("{}: `{}` had no pairs in use", run.name, outage.group))?;
         let age_ms = run.property_ms(&outage.group, AGE, AGE_DEFAULT_MS)?;
@@ -145,6 +157,7 @@ fn pause_rows(run: &Run) -> anyhow::Result<Vec<PauseRow>> {
             outage_p99_ms: spread.p99,
             outage_max_ms: spread.max,
             bound_ms: i64::try_from(age_ms + timeout_ms)?,
+            frozen_ms,
             requests_per_second_per_1000_clients: requests_per_second(run.lives_of(&outage.group)),
         })
     };

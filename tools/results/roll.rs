@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use kafka_chaos::report::compare::html::COMPARE;
+use kafka_chaos::report::html::REPORT;
 use serde::{Deserialize, Serialize};
 
 use crate::gather::{self, Run};
@@ -91,6 +92,9 @@ pub(crate) fn write(compared: &Path, out: &Path) -> anyhow::Result<()> {
         fs::copy(compared.join(name), out.join(name)).with_context(|| format!("cannot keep {name} of {}", compared.display()))?;
     }
     kept::write(compared, &out.join(COMPARE))?;
+    if let Some(first) = rows.first() {
+        kept::report(compared, &first.run, &out.join(REPORT))?;
+    }
     page::roll::write(&rows, &comparison, &about, out)
 }
 

@@ -22,8 +22,10 @@ $ make results
 ```
 
 from `plans/rolling-restart.toml` with `chaos compare`, the runs of both ages in a shuffled order. All figures that were compared are in
-[compare.csv](compare.csv) and [differences.csv](differences.csv), and with pictures in [compare.html](compare.html) (one file; open it in a
-browser).
+[compare.csv](compare.csv) and [differences.csv](differences.csv), and with pictures in [compare.html](compare.html); [report.html](report.html) is
+the report of a single run, the first of [runs.csv](runs.csv) (one file each; open them in a browser).
+
+![The top of that report](report.png)
 
 | age | runs | median outage | longest outage | records failed or unknown | Metadata requests |
 |---|---|---|---|---|---|
