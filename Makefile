@@ -92,14 +92,18 @@ AGE := producers.*.config."metadata.max.age.ms"
 VARY_AGE := --vary '$(AGE)=$(AGES)' --along 'producers.*.ramp=$(AGES)' --along 'phases.warmup=$(AROUND_AGES)'
 
 .PHONY: results
-results: setup ## what metadata.max.age.ms decides, and a roll under two ages; rewrites results/max-age and results/rolling-restart (2 hours)
+results: setup browser ## what metadata.max.age.ms decides, and a roll under two ages; rewrites results/max-age and results/rolling-restart (2 hours)
 	cargo build --release $(LOCKED) --bin chaos --example results
 	$(CHAOS) compare plans/max-age-growth.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/growth \
 	  $(VARY_AGE) --along 'phases.recovery=$(AROUND_AGES)'
 	$(CHAOS) compare plans/max-age-pause.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/pause $(VARY_AGE)
 	$(CHAOS) compare plans/rolling-restart.toml --kafka $(KAFKA) --repeat $(RESULTS_REPEAT) --out $(RESULTS_WORK)/roll --vary '$(AGE)=5s,600s'
+# What the machine was too busy for, once more.
+	for comparison in growth pause roll; do $(CHAOS) compare --resume $(RESULTS_WORK)/$$comparison --again || exit; done
 	$(TARGET)/release/examples/results max-age --growth $(RESULTS_WORK)/growth --pause $(RESULTS_WORK)/pause
 	$(TARGET)/release/examples/results rolling-restart --compared $(RESULTS_WORK)/roll
+	CHAOS_TEST_BROWSER='$(or $(filter-out 0,$(CHAOS_TEST_BROWSER)),1)' $(TARGET)/release/examples/results \
+	  picture results/rolling-restart/report.html results/rolling-restart/report.png
 
 # As cargo-fuzz does it, with the stable compiler; --target keeps build scripts as they are.
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-, level=4 inline-8bit-counters pc-table trace-compares) \
@@ -124,6 +128,10 @@ lint: c-toolchain ## format, clippy, documentation, shell scripts
 .PHONY: librdkafka
 librdkafka: c-toolchain ## the program, optimised, with the C client as an engine
 	cargo build --release $(LOCKED) --features librdkafka
+
+.PHONY: browser
+browser:
+	@scripts/setup browser
 
 # Only asked for where librdkafka is built.
 .PHONY: c-toolchain

@@ -3,11 +3,15 @@
 //! What the documentation claims of `metadata.max.age.ms` is checked here on every run, not on medians. Not part of the product, and no
 //! measurement: `make results` is its caller.
 
+#[allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "it drives tests, which need more of it")]
+#[path = "../../tests/it/page/browser.rs"]
+mod browser;
 mod curve;
 mod gather;
 mod kept;
 mod max_age;
 mod page;
+mod picture;
 mod roll;
 #[path = "../stats.rs"]
 mod stats;
@@ -50,11 +54,21 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = "results/rolling-restart")]
         out: PathBuf,
     },
+    /// The top of a page, as CHAOS_TEST_BROWSER draws it
+    Picture {
+        /// The page
+        #[arg(value_name = "HTML")]
+        page: PathBuf,
+        /// The picture
+        #[arg(value_name = "PNG")]
+        out: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().command {
         Command::MaxAge { growth, pause, out } => max_age::write(&growth, &pause, &out),
         Command::RollingRestart { compared, out } => roll::write(&compared, &out),
+        Command::Picture { page, out } => picture::write(&page, &out),
     }
 }

@@ -1,4 +1,4 @@
-//! Files of a page of results: a table as CSV, and texts.
+//! Files of a page of results: a table as CSV, texts, and bytes.
 
 use std::fs;
 use std::path::Path;
@@ -22,5 +22,13 @@ pub(crate) fn write<Row: Serialize>(path: &Path, rows: &[Row]) -> anyhow::Result
 /// # Errors
 /// It cannot be written.
 pub(crate) fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes bytes.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
