@@ -137,7 +137,7 @@ mod tests {
         fs::write(root.path().join("precious"), "data").unwrap();
         assert_eq!(begun(&out, &manifest(2)).unwrap(), [State::Missing, State::Missing]);
         assert!(matches!(begun(&out, &manifest(3)), Err(CompareError::OtherComparison { .. })));
-        assert_eq!(begun(root.path(), &manifest(2)).unwrap(), []);
+        assert!(begun(root.path(), &manifest(2)).unwrap().is_empty());
         let refused = Opened::make(Some(root.path()), manifest(2), UNIX_EPOCH).unwrap_err();
         assert!(matches!(refused, CompareError::Folder(_)) && refused.is_request_fault());
     }
