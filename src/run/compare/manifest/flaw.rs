@@ -15,7 +15,6 @@ pub(super) fn flaw(manifest: &Manifest) -> Option<String> {
     if manifest.runs.is_empty() {
         return Some("it has no runs".to_owned());
     }
-    let mut folders = BTreeSet::new();
     let of_run = |(place, run): (u32, &RunEntry)| {
         let RunEntry { number, cell, folder, .. } = run;
         if *number != place {
@@ -27,9 +26,16 @@ pub(super) fn flaw(manifest: &Manifest) -> Option<String> {
         if !is_plain(folder) {
             return Some(format!("the folder of its run {place}, `{folder}`, is no plain name"));
         }
-        (!folders.insert(folder.as_str())).then(|| format!("two of its runs have the folder `{folder}`"))
+        None
     };
-    (1..).zip(&manifest.runs).find_map(of_run)
+    (1..).zip(&manifest.runs).find_map(of_run).or_else(|| twice(manifest))
+}
+
+/// A folder that two runs have.
+fn twice(manifest: &Manifest) -> Option<String> {
+    let mut folders = BTreeSet::new();
+    let run = manifest.runs.iter().find(|run| !folders.insert(run.folder.as_str()))?;
+    Some(format!("two of its runs have the folder `{}`", run.folder))
 }
 
 /// Whether a name is that of an entry of the folder that it is looked for in.
