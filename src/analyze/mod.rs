@@ -195,7 +195,7 @@ impl Analysis {
         let (windows, basis) = (step_windows(&self.steps), self.basis());
         let hits = self.hits(&windows, &basis);
         let (loads, stretches) = (&self.loads, &self.stretches);
-        self.series.finding(series::Scene { loads, stretches, hits: &hits, windows: &windows, end_us: self.end_us() })
+        self.series.finding(series::Scene { loads, stretches, hits: &hits, windows: &windows, basis: &basis, end_us: self.end_us() })
     }
 
     /// What went wrong with records and batches, summed.

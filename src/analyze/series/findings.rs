@@ -244,11 +244,19 @@ pub struct LeaderLane {
 pub struct OutageMap {
     /// Producers.
     pub rows: Vec<OutageRow>,
+    /// Producers beyond the bound; those whose longest outage was shortest.
+    pub rows_left_out: u64,
     /// Partitions.
     pub columns: Vec<OutageColumn>,
+    /// Partitions beyond the bound; those whose longest outage was shortest.
+    pub columns_left_out: u64,
+    /// By row and column: when the pair's first record was due; `None`: it never had one, so that it can have no outage.
+    pub first_due_ms: Vec<Figures<i64>>,
     /// Steps that had any, in the order of firing.
     pub steps: Vec<OutageStep>,
-    /// Outages beyond the bound; the shortest.
+    /// Steps beyond the bound; those whose longest outage was shortest, or all of whose outages are of rows and columns beyond theirs.
+    pub steps_left_out: u64,
+    /// Outages beyond all these bounds.
     pub left_out: u64,
 }
 
@@ -259,6 +267,8 @@ pub struct OutageRow {
     pub group: String,
     /// The producer.
     pub producer: u32,
+    /// Up to when its group had records due; `None`: it told of none.
+    pub due_until_ms: Option<i64>,
 }
 
 /// A partition.
@@ -278,6 +288,10 @@ pub type OutageCell = (usize, usize, i64, bool);
 pub struct OutageStep {
     /// The step.
     pub step: u32,
+    /// When it was requested.
+    pub requested_ms: i64,
+    /// Up to when it answers for outages; `None`: to the end.
+    pub until_ms: Option<i64>,
     /// By row and column.
     pub cells: Vec<OutageCell>,
 }

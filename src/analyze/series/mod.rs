@@ -23,7 +23,7 @@ mod tests;
 
 use crate::analyze::histograms::Histograms;
 use crate::analyze::load::Loads;
-use crate::analyze::outage::{Hit, Pair, Stretches};
+use crate::analyze::outage::{GroupBasis, Hit, Pair, Stretches};
 use crate::analyze::window::StepWindow;
 use crate::ids::BrokerId;
 use crate::record::fact::{Fact, Phase, Stamped};
@@ -55,6 +55,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) stretches: &'a Stretches,
     pub(crate) hits: &'a [Hit],
     pub(crate) windows: &'a [StepWindow],
+    /// By group number of the stretches.
+    pub(crate) basis: &'a [GroupBasis],
     /// End of the run, or of its facts.
     pub(crate) end_us: i64,
 }
@@ -152,7 +154,7 @@ impl Series {
                 let pair = pair.map(|(group, topic)| Pair { group, producer, topic, partition });
                 pair.and_then(|pair| longest.get(&pair).copied()).unwrap_or(0)
             }),
-            outages: outages::map(scene.stretches, scene.hits, scene.windows),
+            outages: outages::map(scene),
         }
     }
 

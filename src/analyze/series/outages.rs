@@ -1,11 +1,11 @@
-//! Outages as a map: producers by partitions, for each step.
+//! Outages as a map: producers by partitions, for each step; and which pairs were in use at all, since only these can have one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::findings::{OutageColumn, OutageMap, OutageRow, OutageStep};
+use super::Scene;
+use super::findings::{Figures, OutageColumn, OutageMap, OutageRow, OutageStep};
 use crate::analyze::outage::{Hit, Pair, Stretches};
-use crate::analyze::window::StepWindow;
 use crate::record::files::millis;
 
 /// Producers and partitions that are shown.
@@ -14,11 +14,20 @@ const SIDE_MAX: usize = 100;
 /// Outages that are shown of all steps together.
 const CELLS_MAX: usize = 25_000;
 
+/// Steps that are shown: nobody chooses among more.
+const STEPS_MAX: usize = 500;
+
 type Producer = (usize, u32);
 type Partition = (usize, i32);
 
 /// A pair's longest outage at a step, and whether all of them ended.
 type Cells = BTreeMap<Pair, (i64, bool)>;
+
+/// What is shown of one side, with places; and how many are not.
+struct Side<K> {
+    places: BTreeMap<K, usize>,
+    left_out: u64,
+}
 
 /// The longest outage of each pair at any step, in microseconds.
 pub(super) fn longest(all: &Stretches, hits: &[Hit]) -> BTreeMap<Pair, i64> {
@@ -31,33 +40,32 @@ pub(super) fn longest(all: &Stretches, hits: &[Hit]) -> BTreeMap<Pair, i64> {
 }
 
 /// The map. Where it does not fit, steps, producers and partitions with the longest outages are shown.
-pub(super) fn map(all: &Stretches, hits: &[Hit], windows: &[StepWindow]) -> OutageMap {
-    let steps = by_step(all, hits);
-    let pairs = all.pairs.keys();
-    let (mut rows, mut columns) = (BTreeMap::<Producer, i64>::new(), BTreeMap::<Partition, i64>::new());
-    for pair in pairs {
-        rows.entry(producer(*pair)).or_default();
-        columns.entry(partition(*pair)).or_default();
-    }
-    for (pair, (outage_us, _)) in steps.values().flatten() {
-        let (row, column) = (rows.entry(producer(*pair)).or_default(), columns.entry(partition(*pair)).or_default());
-        (*row, *column) = ((*row).max(*outage_us), (*column).max(*outage_us));
-    }
-    let (rows, columns) = (heaviest(rows), heaviest(columns));
-    let shown = shown(&steps, &rows, &columns);
-    let total: usize = steps.values().map(BTreeMap::len).sum();
-    let count: usize = shown.iter().map(|(_, step)| step.cells.len()).sum();
-    let mut steps: Vec<OutageStep> = shown.into_iter().map(|(at, step)| OutageStep { step: windows[at].step.0, ..step }).collect();
-    steps.sort_by_key(|step| step.step);
+pub(super) fn map(scene: Scene<'_>) -> OutageMap {
+    let all = scene.stretches;
+    let by_step = by_step(all, scene.hits);
+    let (rows, columns) = sides(all, &by_step);
+    let steps = shown(scene, &by_step, &rows.places, &columns.places);
+    let total: usize = by_step.values().map(BTreeMap::len).sum();
+    let count: usize = steps.iter().map(|step| step.cells.len()).sum();
     OutageMap {
-        rows: rows.keys().map(|(group, producer)| OutageRow { group: all.groups.name(*group).to_owned(), producer: *producer }).collect(),
-        columns: columns
-            .keys()
-            .map(|(topic, partition)| OutageColumn { topic: all.topics.name(*topic).to_owned(), partition: *partition })
-            .collect(),
+        rows: rows.places.keys().map(|row| row_of(scene, *row)).collect(),
+        rows_left_out: rows.left_out,
+        columns: columns.places.keys().map(|column| column_of(all, *column)).collect(),
+        columns_left_out: columns.left_out,
+        first_due_ms: first_due_ms(all, &rows.places, &columns.places),
+        steps_left_out: (by_step.len() - steps.len()) as u64,
         steps,
         left_out: (total - count) as u64,
     }
+}
+
+fn row_of(scene: Scene<'_>, (group, producer): Producer) -> OutageRow {
+    let due_until_us = scene.basis.get(group).map(|basis| basis.due_until_us).filter(|us| *us > i64::MIN);
+    OutageRow { group: scene.stretches.groups.name(group).to_owned(), producer, due_until_ms: due_until_us.map(millis) }
+}
+
+fn column_of(all: &Stretches, (topic, partition): Partition) -> OutageColumn {
+    OutageColumn { topic: all.topics.name(topic).to_owned(), partition }
 }
 
 /// By index of the step's window.
@@ -72,12 +80,38 @@ fn by_step(all: &Stretches, hits: &[Hit]) -> BTreeMap<usize, Cells> {
     steps
 }
 
-/// The steps with the longest outages, as many as there is room for; each with its window's index.
+/// Producers and partitions, weighed by their longest outage.
+fn sides(all: &Stretches, steps: &BTreeMap<usize, Cells>) -> (Side<Producer>, Side<Partition>) {
+    let (mut rows, mut columns) = (BTreeMap::<Producer, i64>::new(), BTreeMap::<Partition, i64>::new());
+    for pair in all.pairs.keys() {
+        rows.entry(producer(*pair)).or_default();
+        columns.entry(partition(*pair)).or_default();
+    }
+    for (pair, (outage_us, _)) in steps.values().flatten() {
+        let (row, column) = (rows.entry(producer(*pair)).or_default(), columns.entry(partition(*pair)).or_default());
+        (*row, *column) = ((*row).max(*outage_us), (*column).max(*outage_us));
+    }
+    (heaviest(rows), heaviest(columns))
+}
+
+/// Of every pair that is shown, row by row.
+fn first_due_ms(all: &Stretches, rows: &BTreeMap<Producer, usize>, columns: &BTreeMap<Partition, usize>) -> Vec<Figures<i64>> {
+    let mut first_due_ms = vec![vec![None; columns.len()]; rows.len()];
+    for (pair, usage) in &all.pairs {
+        if let Some((row, column)) = rows.get(&producer(*pair)).zip(columns.get(&partition(*pair))) {
+            first_due_ms[*row][*column] = Some(millis(usage.since_us));
+        }
+    }
+    first_due_ms
+}
+
+/// The steps with the longest outages, as many as there is room for; in the order of firing.
 fn shown(
+    scene: Scene<'_>,
     steps: &BTreeMap<usize, Cells>,
     rows: &BTreeMap<Producer, usize>,
     columns: &BTreeMap<Partition, usize>,
-) -> Vec<(usize, OutageStep)> {
+) -> Vec<OutageStep> {
     let mut order: Vec<(&usize, &Cells)> = steps.iter().collect();
     order.sort_by_key(|(_, cells)| Reverse(cells.values().map(|(outage_us, _)| *outage_us).max()));
     let mut room = CELLS_MAX;
@@ -91,22 +125,26 @@ fn shown(
         if cells.is_empty() {
             continue;
         }
-        if cells.len() > room {
+        if cells.len() > room || shown.len() == STEPS_MAX {
             // A shorter one that fits is left out too: what is told is that the shortest are.
             break;
         }
         room -= cells.len();
-        shown.push((*at, OutageStep { step: 0, cells }));
+        let window = &scene.windows[*at];
+        let until_ms = (window.until_us < i64::MAX).then(|| millis(window.until_us));
+        shown.push(OutageStep { step: window.step.0, requested_ms: millis(window.requested_us), until_ms, cells });
     }
+    shown.sort_by_key(|step| step.step);
     shown
 }
 
 /// The heaviest keys in order, with their places.
-fn heaviest<K: Copy + Ord>(weights: BTreeMap<K, i64>) -> BTreeMap<K, usize> {
+fn heaviest<K: Copy + Ord>(weights: BTreeMap<K, i64>) -> Side<K> {
     let mut order: Vec<(K, i64)> = weights.into_iter().collect();
     order.sort_by_key(|(_, weight)| Reverse(*weight));
+    let left_out = order.len().saturating_sub(SIDE_MAX) as u64;
     let kept: BTreeSet<K> = order.into_iter().take(SIDE_MAX).map(|(key, _)| key).collect();
-    kept.into_iter().enumerate().map(|(at, key)| (key, at)).collect()
+    Side { places: kept.into_iter().enumerate().map(|(at, key)| (key, at)).collect(), left_out }
 }
 
 fn producer(pair: Pair) -> Producer {

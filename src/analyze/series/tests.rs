@@ -90,7 +90,7 @@ fn a_kill_shows_in_partitions_caches_and_outages() {
     assert_eq!(cache.events, [(-1_300, Some(2)), (19_040, Some(3))]);
     assert_eq!(found.caches.counts[0].events, [(-1_300, 3, Some("start".to_owned()))]);
     let map = found.outages;
-    assert_eq!(map.rows[1], OutageRow { group: "steady".to_owned(), producer: 1 });
+    assert_eq!(map.rows[1], OutageRow { group: "steady".to_owned(), producer: 1, due_until_ms: Some(40_000) });
     assert_eq!(map.columns[1], OutageColumn { topic: "orders".to_owned(), partition: 1 });
     assert_eq!((map.steps[0].step, map.steps[0].cells.as_slice()), (1, &[(0, 0, 9_280, true), (1, 1, 9_030, true)][..]));
     assert_eq!((map.left_out, found.caches.left_out, found.partitions.left_out), (0, 0, 0));
@@ -101,6 +101,30 @@ fn an_outage_that_does_not_end_is_marked() {
     let stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 1).load("steady", -2, 30).step(1, "kill", "1", 10_000);
     let map = series(&stream.gap(Pair("steady", 0, 0), 10_000, None).end(30_000)).outages;
     assert_eq!(map.steps[0].cells, [(0, 0, 20_000, false)]);
+}
+
+/// A pair without a record has no outage because it has no service: the map says since when each is in use, and up to when.
+#[test]
+fn pairs_that_were_never_used_are_told_from_those_that_did_not_stall() {
+    let stream = Sample::new(&[("steady", 2)]).load("steady", -2, 30).first_used(Pair("steady", 0, 0), -1_000);
+    let stream = stream.first_used(Pair("steady", 1, 1), 15_000).step(1, "kill", "1", 10_000).step(2, "start", "1", 14_000);
+    let map = series(&stream.gap(Pair("steady", 0, 0), 10_000, Some(13_000)).end(30_000)).outages;
+    assert_eq!(map.first_due_ms, [[Some(-1_000), None], [None, Some(15_000)]]);
+    assert_eq!((map.steps[0].requested_ms, map.steps[0].until_ms), (10_000, Some(14_000)));
+    assert_eq!(map.rows[0].due_until_ms, Some(30_000));
+}
+
+#[test]
+fn rows_columns_and_steps_without_room_are_counted() {
+    // Records are due to the end.
+    let mut stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 130).load("steady", -2, 12).second("steady", 1_100, |_| {});
+    for step in 1..=520 {
+        let at_ms = 10_000 + 2_000 * i64::from(step);
+        stream = stream.step(step, "kill", "1", at_ms).gap(Pair("steady", 0, 7), at_ms, Some(at_ms + 900));
+    }
+    let map = series(&stream.end(2_000_000)).outages;
+    assert_eq!((map.rows.len(), map.rows_left_out, map.columns.len(), map.columns_left_out), (1, 0, 100, 30));
+    assert_eq!((map.steps.len(), map.steps_left_out, map.left_out), (500, 20, 20));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, GroupFinding, StepFinding};
 use crate::analyze::layers::findings::{LayerFinding, SegmentFinding, StageFinding};
 use crate::analyze::series::findings::{
-    Caches, Lanes, NodeLines, OutageCell, OutageColumn, OutageMap, OutageRow, PercentileCurve, PhaseSpan, SeriesFinding, Timeline,
+    Caches, Figures, Lanes, NodeLines, OutageCell, OutageColumn, OutageMap, OutageRow, PercentileCurve, PhaseSpan, SeriesFinding, Timeline,
 };
 use crate::record::layer::Layer;
 use crate::report::text::steps::what;
@@ -94,8 +94,12 @@ struct Segment<'a> {
 #[derive(Debug, Serialize)]
 struct Outages<'a> {
     rows: &'a [OutageRow],
+    rows_left_out: u64,
     columns: &'a [OutageColumn],
+    columns_left_out: u64,
+    first_due_ms: &'a [Figures<i64>],
     steps: Vec<OutageStep<'a>>,
+    steps_left_out: u64,
     left_out: u64,
 }
 
@@ -103,6 +107,8 @@ struct Outages<'a> {
 struct OutageStep<'a> {
     step: u32,
     label: String,
+    requested_ms: i64,
+    until_ms: Option<i64>,
     cells: &'a [OutageCell],
 }
 
@@ -215,9 +221,20 @@ fn outages_of<'a>(findings: &Findings, map: &'a OutageMap) -> Outages<'a> {
     let step = |step: &'a crate::analyze::series::findings::OutageStep| OutageStep {
         step: step.step,
         label: label(findings, step.step),
+        requested_ms: step.requested_ms,
+        until_ms: step.until_ms,
         cells: &step.cells,
     };
-    Outages { rows: &map.rows, columns: &map.columns, steps: map.steps.iter().map(step).collect(), left_out: map.left_out }
+    Outages {
+        rows: &map.rows,
+        rows_left_out: map.rows_left_out,
+        columns: &map.columns,
+        columns_left_out: map.columns_left_out,
+        first_due_ms: &map.first_due_ms,
+        steps: map.steps.iter().map(step).collect(),
+        steps_left_out: map.steps_left_out,
+        left_out: map.left_out,
+    }
 }
 
 fn first_ack(group: &GroupFinding) -> FirstAck<'_> {

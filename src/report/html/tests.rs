@@ -166,8 +166,10 @@ fn the_data_have_the_keys_that_the_script_reads() {
         ("/layers/0", "began_ms change held label last_ack_ms partition segments stages step"),
         ("/layers/0/stages/0", "group is_down layer never node not_before_ms time_ms what"),
         ("/layers/0/segments/0", "for_ms group layer node since_ms"),
-        ("/outages", "columns left_out rows steps"),
-        ("/outages/steps/0", "cells label step"),
+        ("/outages", "columns columns_left_out first_due_ms left_out rows rows_left_out steps steps_left_out"),
+        ("/outages/rows/0", "due_until_ms group producer"),
+        ("/outages/columns/0", "partition topic"),
+        ("/outages/steps/0", "cells label requested_ms step until_ms"),
     ];
     for (pointer, expected) in table {
         assert_eq!(keys(pointer), expected, "{pointer}");
@@ -272,7 +274,10 @@ fn at_bounds(series: &mut SeriesFinding) {
     series.timeline.time_ms = vec![7_200_000; 600];
     (series.timeline.groups, series.brokers.nodes) = (vec![group; 12], vec![node; 12]);
     (series.partitions.topics, series.caches.leaders) = (vec![lane; 40], vec![leaders; 200]);
-    series.outages.rows = (0..100).map(|producer| OutageRow { group: "steady".to_owned(), producer }).collect();
+    series.outages.rows =
+        (0..100).map(|producer| OutageRow { group: "steady".to_owned(), producer, due_until_ms: Some(7_200_000) }).collect();
     series.outages.columns = (0..100).map(|partition| OutageColumn { topic: "orders".to_owned(), partition }).collect();
-    series.outages.steps = (1..=25).map(|step| OutageStep { step, cells: vec![(99, 99, 12_345, true); 1_000] }).collect();
+    series.outages.first_due_ms = vec![vec![Some(1_234_567); 100]; 100];
+    let step = |step| OutageStep { step, requested_ms: 1_234_567, until_ms: Some(1_234_567), cells: vec![(99, 99, 12_345, true); 50] };
+    series.outages.steps = (1..=500).map(step).collect();
 }

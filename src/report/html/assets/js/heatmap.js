@@ -1,4 +1,5 @@
-// The heat map of outages: producers down, partitions across, a step at a time. Dark is long; a cell that never recovered is crossed out.
+// The heat map of outages: producers down, partitions across, a step at a time. Dark is long; a cell that never recovered is crossed out. A
+// pair that was not in use had no record to wait for: its cell is empty but for a dot, so that nobody takes it for one that did not stall.
 
 const CELL_PX = { least: 5, most: 110 };
 const HEAT_GUTTER_PX = 108;
@@ -7,32 +8,37 @@ const HEAT_SHADES = 6;
 const WORST_ROWS = 50;
 
 function outages(plot, data) {
-  const { rows, columns, steps, left_out: leftOut } = data.outages ?? { rows: [], columns: [], steps: [] };
+  const map = data.outages ?? { rows: [], columns: [], steps: [] };
+  const { rows, columns, steps } = map;
   if (steps.length === 0 || rows.length === 0) return "No step stalled any producer’s partition for longer than the threshold.";
   const worst = (step) => step.cells.reduce((most, cell) => Math.max(most, cell[2]), 0);
   // One scale for all steps: they are to be compared.
   const most = Math.max(1, ...steps.map(worst));
   const longest = steps.reduce((best, step, at) => (worst(step) > worst(steps[best]) ? at : best), 0);
-  const heat = new HeatMap(rows, columns, most);
+  const heat = new HeatMap(map, most);
   const about = element("p", { class: "unit" });
   const listed = element("div");
   const show = (at) => {
     const step = steps[at];
     heat.show(step);
-    const stalled = `${number(step.cells.length)} of ${number(rows.length * columns.length)} pairs shown here stalled`;
-    about.textContent = `step ${step.step}, ${step.label}: ${stalled}, the longest for ${milliseconds(worst(step))}`;
+    const stalled = `${number(step.cells.length)} of ${number(pairsInUse(map, step))} pairs that are shown here and were in use stalled`;
+    about.textContent = `step ${step.step}, ${step.label}: ${stalled}, the longest for ${milliseconds(worst(step))}; figures in seconds`;
     listed.replaceChildren(
       tableOnDemand(
         "The longest as a table",
-        `Longest outages of step ${step.step} (at most ${WORST_ROWS})`,
+        `Longest outages of step ${step.step}`,
         ["producer", "partition", "outage", "recovered"],
         () => worstRows(step, rows, columns),
       ),
     );
+    noteLeftOut(listed.firstChild, step.cells.length - WORST_ROWS, "outages of this step, the shortest,");
   };
   plot.append(...choiceOfSteps(steps, longest, show));
   plot.append(about, heat.root, heatKey(most), listed);
-  noteLeftOut(plot, leftOut, "outages, the shortest,");
+  noteLeftOut(plot, map.rows_left_out, "producers, those with the shortest outages,");
+  noteLeftOut(plot, map.columns_left_out, "partitions, those with the shortest outages,");
+  noteLeftOut(plot, map.steps_left_out, "steps, those with the shortest outages,");
+  noteLeftOut(plot, map.left_out, "outages, of these producers, partitions and steps,");
   show(longest);
   return null;
 }
@@ -50,6 +56,21 @@ function worstRows(step, rows, columns) {
       milliseconds(ms),
       recovered ? "yes" : "never",
     ]);
+}
+
+/** Why a pair can have no outage at a step: it was not in use then. Null if it was. */
+function whyUnused(map, step, row, column) {
+  const first = map.first_due_ms[row][column];
+  if (!isKnown(first)) return "never used";
+  if (isKnown(step.until_ms) && first >= step.until_ms) return `not used before ${moment(first)}`;
+  const until = map.rows[row].due_until_ms;
+  return isKnown(until) && until > step.requested_ms ? null : "not used any more";
+}
+
+function pairsInUse(map, step) {
+  const stalled = new Set(step.cells.map(([row, column]) => row * map.columns.length + column));
+  const isInUse = (row, column) => stalled.has(row * map.columns.length + column) || whyUnused(map, step, row, column) === null;
+  return map.rows.reduce((sum, _, row) => sum + map.columns.filter((__, column) => isInUse(row, column)).length, 0);
 }
 
 const shadeOf = (ms, most) => Math.min(HEAT_SHADES - 1, Math.floor((ms / most) * HEAT_SHADES));
@@ -73,14 +94,36 @@ function heatKey(most) {
     svg("svg", { width: 18, height: 14, "aria-hidden": "true" }, svg("path", { d: "M3 1L15 13M15 1L3 13", class: "cross" })),
     "never recovered",
   );
-  return element("ul", { class: "key" }, element("li", {}, "outage"), ...entries, never);
+  const none = element(
+    "li",
+    {},
+    svg(
+      "svg",
+      { width: 18, height: 14, "aria-hidden": "true", class: "ink-heat-none" },
+      svg("rect", { width: 18, height: 14, class: "area" }),
+    ),
+    "no outage",
+  );
+  const unused = element(
+    "li",
+    {},
+    svg(
+      "svg",
+      { width: 18, height: 14, "aria-hidden": "true", class: "ink-ink-soft" },
+      svg("circle", { cx: 9, cy: 7, r: 1.5, class: "area" }),
+    ),
+    "not in use",
+  );
+  return element("ul", { class: "key" }, element("li", {}, "outage"), unused, none, ...entries, never);
 }
 
 class HeatMap {
-  constructor(rows, columns, most) {
-    this.rows = rows;
-    this.columns = columns;
+  constructor(map, most) {
+    this.map = map;
+    this.rows = map.rows;
+    this.columns = map.columns;
     this.most = most;
+    this.step = null;
     this.cells = new Map();
     this.at = null;
     this.canvas = element("canvas", {
@@ -101,7 +144,9 @@ class HeatMap {
   }
 
   show(step) {
+    this.step = step;
     this.cells = new Map(step.cells.map(([row, column, ms, recovered]) => [row * this.columns.length + column, { ms, recovered }]));
+    if (this.at !== null) this.said.textContent = this.words(this.at);
     this.draw();
   }
 
@@ -113,7 +158,7 @@ class HeatMap {
   }
 
   draw() {
-    if (this.cellWidth === undefined) return;
+    if (this.cellWidth === undefined || this.step === null) return;
     const scale = devicePixelRatio;
     const width = HEAT_GUTTER_PX + this.cellWidth * this.columns.length;
     const height = HEAT_HEAD_PX + this.cellHeight * this.rows.length;
@@ -125,6 +170,7 @@ class HeatMap {
     pen.scale(scale, scale);
     pen.fillStyle = color("heat-none");
     pen.fillRect(HEAT_GUTTER_PX, HEAT_HEAD_PX, width - HEAT_GUTTER_PX, height - HEAT_HEAD_PX);
+    this.drawUnused(pen);
     this.drawNames(pen);
     this.cells.forEach((cell, index) => this.drawCell(pen, Math.floor(index / this.columns.length), index % this.columns.length, cell));
     if (this.at !== null) {
@@ -137,6 +183,22 @@ class HeatMap {
         this.cellHeight - 1,
       );
     }
+  }
+
+  /** Cells of pairs that were not in use are as empty as the page, with a dot. */
+  drawUnused(pen) {
+    const size = this.cellWidth >= 12 && this.cellHeight >= 12 ? 3 : 1;
+    this.rows.forEach((_, row) =>
+      this.columns.forEach((__, column) => {
+        if (this.cells.has(row * this.columns.length + column) || whyUnused(this.map, this.step, row, column) === null) return;
+        const x = HEAT_GUTTER_PX + column * this.cellWidth;
+        const y = HEAT_HEAD_PX + row * this.cellHeight;
+        pen.fillStyle = color("surface");
+        pen.fillRect(x, y, this.cellWidth, this.cellHeight);
+        pen.fillStyle = color("ink-soft");
+        pen.fillRect(x + (this.cellWidth - 1 - size) / 2, y + (this.cellHeight - 1 - size) / 2, size, size);
+      }),
+    );
   }
 
   drawNames(pen) {
@@ -202,7 +264,10 @@ class HeatMap {
 
   words([row, column]) {
     const cell = this.cells.get(row * this.columns.length + column);
-    const what = cell === undefined ? "no outage" : `${milliseconds(cell.ms)}${cell.recovered ? "" : ", never recovered"}`;
+    const what =
+      cell === undefined
+        ? (whyUnused(this.map, this.step, row, column) ?? "no outage")
+        : `${milliseconds(cell.ms)}${cell.recovered ? "" : ", never recovered"}`;
     return `${nameOfRow(this.rows[row])}, ${nameOfColumn(this.columns[column])}: ${what}`;
   }
 }
