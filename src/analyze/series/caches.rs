@@ -1,11 +1,11 @@
 //! What producers' caches showed over time: partition counts of topics, leaders of partitions.
 //!
 //! A run may have a million producer-partition pairs. All of them tell their first leaders at the start; so room is kept for those that
-//! change later.
+//! change later. A cache tells changes alone: what it showed last holds until its producer's end, and no further than its events were kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::findings::{Caches, CountLane, LeaderLane};
+use super::findings::{Caches, CountLane, LeaderLane, UntoldCaches};
 use super::lanes::within_bounds;
 use crate::analyze::names::Names;
 use crate::ids::{PartitionIndex, ProducerIndex, TopicName};
@@ -36,6 +36,8 @@ const WHOLE_TOPIC: i32 = -1;
 struct LaneSeries<E> {
     events: Vec<E>,
     left_out: u64,
+    /// When the first of them came.
+    known_until_ms: Option<i64>,
 }
 
 /// Lanes of one kind.
@@ -44,6 +46,8 @@ struct LaneSet<E> {
     lanes: BTreeMap<Key, LaneSeries<E>>,
     /// Events of lanes that there was no room for.
     refused: u64,
+    /// Group and producer of every lane, refused ones too.
+    told: BTreeSet<(usize, u32)>,
 }
 
 /// All caches.
@@ -52,8 +56,12 @@ pub(super) struct CacheSeries {
     groups: Names,
     topics: Names,
     reasons: Names,
+    /// Producers of each group of the plan.
+    producers: Vec<(usize, u32)>,
     counts: LaneSet<(i64, u32, Option<usize>)>,
     leaders: LaneSet<(i64, Option<i32>)>,
+    /// When each producer was at its end, by group and producer.
+    ended_ms: BTreeMap<(usize, u32), i64>,
 }
 
 /// How long a pair's longest outage was, in microseconds; 0: it had none.
@@ -64,15 +72,21 @@ impl CacheSeries {
     pub(super) fn fold(&mut self, stamped: &Stamped) {
         let time_ms = millis(stamped.time_us);
         match &stamped.fact {
+            Fact::RunStarted(run) => {
+                self.producers = run.groups.iter().map(|group| (self.groups.number(&group.name), group.producers)).collect();
+            }
+            Fact::ProducerTotals { group, producer, .. } => {
+                self.ended_ms.insert((self.groups.number(group), producer.0), time_ms);
+            }
             Fact::PartitionCount { group, producer, topic, to, reason, .. } => {
                 let key = self.key(group, *producer, topic, PartitionIndex(WHOLE_TOPIC));
                 let reason = reason.as_ref().map(|reason| self.reasons.number(reason));
-                self.counts.event(key, (time_ms, *to, reason), KEPT_MAX);
+                self.counts.event(key, time_ms, (time_ms, *to, reason), KEPT_MAX);
             }
             Fact::LeaderSeen { group, producer, topic, partition, from, to, .. } => {
                 let key = self.key(group, *producer, topic, *partition);
                 let room = if from.is_some() { KEPT_MAX } else { KEPT_FROM_FIRST_MAX };
-                self.leaders.event(key, (time_ms, to.map(|node| node.0)), room);
+                self.leaders.event(key, time_ms, (time_ms, to.map(|node| node.0)), room);
             }
             _ => {}
         }
@@ -86,66 +100,102 @@ impl CacheSeries {
     pub(super) fn finding(&self, outage: Outage<'_>) -> Caches {
         let of_pair =
             |(group, producer, topic, partition): &Key| outage(self.groups.name(*group), *producer, self.topics.name(*topic), *partition);
-        let (counts, more_counts) = self.counts.shown(|_| 0);
-        let (leaders, more_leaders) = self.leaders.shown(of_pair);
+        let (counts, counts_left_out) = self.counts.shown(|_| 0);
+        let (leaders, leaders_left_out) = self.leaders.shown(of_pair);
         Caches {
             counts: counts.into_iter().map(|(key, lane)| self.count_lane(*key, lane)).collect(),
+            counts_left_out,
+            counts_refused: self.counts.refused,
             leaders: leaders.into_iter().map(|(key, lane)| self.leader_lane(*key, lane)).collect(),
-            left_out: more_counts + more_leaders,
+            leaders_left_out,
+            leaders_refused: self.leaders.refused,
+            untold: self.untold(),
         }
     }
 
-    fn count_lane(&self, (group, producer, topic, _): Key, lane: &LaneSeries<(i64, u32, Option<usize>)>) -> CountLane {
+    fn untold(&self) -> Vec<UntoldCaches> {
+        let of_group = |(group, producers): &(usize, u32)| {
+            let producers = u64::from(*producers);
+            let (counts, leaders) = (self.counts.told_in(*group), self.leaders.told_in(*group));
+            UntoldCaches {
+                group: self.groups.name(*group).to_owned(),
+                producers,
+                counts: producers.saturating_sub(counts),
+                leaders: producers.saturating_sub(leaders),
+            }
+        };
+        self.producers.iter().map(of_group).filter(|untold| untold.counts + untold.leaders > 0).collect()
+    }
+
+    /// From when on a lane's last event says nothing any more.
+    fn known_until_ms<E>(&self, (group, producer, ..): Key, lane: &LaneSeries<E>) -> Option<i64> {
+        let ended_ms = self.ended_ms.get(&(group, producer)).copied();
+        lane.known_until_ms.into_iter().chain(ended_ms).min()
+    }
+
+    fn count_lane(&self, key: Key, lane: &LaneSeries<(i64, u32, Option<usize>)>) -> CountLane {
+        let (group, producer, topic, _) = key;
         let reason = |number: usize| self.reasons.name(number).to_owned();
         CountLane {
             group: self.groups.name(group).to_owned(),
             producer,
             topic: self.topics.name(topic).to_owned(),
             events: lane.events.iter().map(|(time_ms, count, number)| (*time_ms, *count, number.map(reason))).collect(),
+            events_left_out: lane.left_out,
+            known_until_ms: self.known_until_ms(key, lane),
         }
     }
 
-    fn leader_lane(&self, (group, producer, topic, partition): Key, lane: &LaneSeries<(i64, Option<i32>)>) -> LeaderLane {
+    fn leader_lane(&self, key: Key, lane: &LaneSeries<(i64, Option<i32>)>) -> LeaderLane {
+        let (group, producer, topic, partition) = key;
         LeaderLane {
             group: self.groups.name(group).to_owned(),
             producer,
             topic: self.topics.name(topic).to_owned(),
             partition,
             events: lane.events.clone(),
+            events_left_out: lane.left_out,
+            known_until_ms: self.known_until_ms(key, lane),
         }
     }
 }
 
 impl<E> Default for LaneSet<E> {
     fn default() -> Self {
-        Self { lanes: BTreeMap::new(), refused: 0 }
+        Self { lanes: BTreeMap::new(), refused: 0, told: BTreeSet::new() }
     }
 }
 
 impl<E> LaneSet<E> {
     /// Adds an event to its lane, or to a new one if there are fewer than `room`.
-    fn event(&mut self, key: Key, event: E, room: usize) {
+    fn event(&mut self, key: Key, time_ms: i64, event: E, room: usize) {
+        self.told.insert((key.0, key.1));
         if self.lanes.len() >= room && !self.lanes.contains_key(&key) {
             self.refused += 1;
             return;
         }
-        let lane = self.lanes.entry(key).or_insert_with(|| LaneSeries { events: Vec::new(), left_out: 0 });
+        let lane = self.lanes.entry(key).or_insert_with(|| LaneSeries { events: Vec::new(), left_out: 0, known_until_ms: None });
         if lane.events.len() < EVENTS_MAX {
             lane.events.push(event);
         } else {
+            lane.known_until_ms.get_or_insert(time_ms);
             lane.left_out += 1;
         }
     }
 
-    /// The lanes to show, in order, and how much is left out: lanes, and events that have none or are too many for theirs.
+    /// How many producers of a group told anything.
+    fn told_in(&self, group: usize) -> u64 {
+        self.told.range((group, 0)..=(group, u32::MAX)).count() as u64
+    }
+
+    /// The lanes to show, in order, and how many are kept but not shown.
     fn shown(&self, weight: impl Fn(&Key) -> i64) -> (Vec<(&Key, &LaneSeries<E>)>, u64) {
         let mut order: Vec<_> = self.lanes.iter().map(|(key, lane)| (weight(key), key, lane)).collect();
         order.sort_by_key(|(weight, _, lane)| std::cmp::Reverse((*weight, lane.events.len())));
         let shown = within_bounds(order, |(_, _, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
         let mut shown: Vec<_> = shown.into_iter().map(|(_, key, lane)| (key, lane)).collect();
         shown.sort_by_key(|(key, _)| **key);
-        let cut: u64 = shown.iter().map(|(_, lane)| lane.left_out).sum();
-        let left_out = (self.lanes.len() - shown.len()) as u64 + self.refused + cut;
+        let left_out = (self.lanes.len() - shown.len()) as u64;
         (shown, left_out)
     }
 }

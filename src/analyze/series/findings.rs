@@ -194,7 +194,8 @@ pub struct Lane {
     pub events: Vec<PartitionEvent>,
     /// Events beyond the bound.
     pub events_left_out: u64,
-    /// From when on they are, so that the last event says nothing of what was later.
+    /// From when on the last event says nothing any more: the next one found no room, or nobody told of the log from then on. `None`: it holds
+    /// to the end.
     pub known_until_ms: Option<i64>,
     /// By its leader's word, at ends of seconds.
     pub high_watermark: Vec<(i64, Option<i64>)>,
@@ -205,10 +206,31 @@ pub struct Lane {
 pub struct Caches {
     /// Partition counts of topics.
     pub counts: Vec<CountLane>,
+    /// Of these, lanes beyond the bound.
+    pub counts_left_out: u64,
+    /// Events of lanes that were not even kept.
+    pub counts_refused: u64,
     /// Leaders of partitions.
     pub leaders: Vec<LeaderLane>,
-    /// Lanes beyond the bound, and events of lanes beyond theirs.
-    pub left_out: u64,
+    /// Of these, lanes beyond the bound.
+    pub leaders_left_out: u64,
+    /// Events of lanes that were not even kept.
+    pub leaders_refused: u64,
+    /// Groups some of whose producers never told, in plan order.
+    pub untold: Vec<UntoldCaches>,
+}
+
+/// Producers of a group whose caches nobody knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UntoldCaches {
+    /// The group.
+    pub group: String,
+    /// Its producers.
+    pub producers: u64,
+    /// Those that never told of a partition count.
+    pub counts: u64,
+    /// Those that never told of a leader.
+    pub leaders: u64,
 }
 
 /// A topic in a producer's cache.
@@ -222,6 +244,11 @@ pub struct CountLane {
     pub topic: String,
     /// Time, partition count, and the reason of the request that brought it.
     pub events: Vec<(i64, u32, Option<String>)>,
+    /// Events beyond the bound.
+    pub events_left_out: u64,
+    /// From when on the last event says nothing any more: the next one found no room, or the producer was at its end. `None`: it holds to the
+    /// end.
+    pub known_until_ms: Option<i64>,
 }
 
 /// A partition in a producer's cache.
@@ -237,6 +264,10 @@ pub struct LeaderLane {
     pub partition: i32,
     /// Time and leader.
     pub events: Vec<(i64, Option<i32>)>,
+    /// Events beyond the bound.
+    pub events_left_out: u64,
+    /// From when on the last event says nothing any more, as of [`CountLane`].
+    pub known_until_ms: Option<i64>,
 }
 
 /// Outages by step, producer and partition.

@@ -8,7 +8,7 @@ use crate::ids::{PartitionIndex, TopicName};
 use crate::record::broker::{BrokerSecond, LogEnd};
 use crate::record::fact::{Fact, Stamped};
 use crate::record::files::millis;
-use crate::record::layer::{ControllerChange, PartitionState};
+use crate::record::layer::{ControllerChange, ControllerImage, PartitionState};
 
 /// Partitions that are kept: as many as the probes follow.
 const KEPT_MAX: usize = 2_000;
@@ -50,6 +50,8 @@ struct LaneSeries {
     events: Vec<PartitionEvent>,
     events_left_out: u64,
     known_until_ms: Option<i64>,
+    /// The last event, kept or not.
+    last: Option<PartitionEvent>,
     leaders_changed: u64,
     high_watermark: Line<Mark>,
 }
@@ -59,6 +61,8 @@ struct LaneSeries {
 pub(super) struct LaneSet {
     lanes: BTreeMap<Key, LaneSeries>,
     refused: BTreeSet<Key>,
+    /// Since when nobody tells of the controller's log; `None`: somebody does.
+    untold_since_ms: Option<i64>,
 }
 
 impl LaneSet {
@@ -66,14 +70,29 @@ impl LaneSet {
     pub(super) fn fold(&mut self, stamped: &Stamped) {
         let time_ms = millis(stamped.time_us);
         match &stamped.fact {
-            Fact::ControllerImage(image) => image.partitions.iter().for_each(|state| self.state(time_ms, state)),
-            Fact::ControllerRecord(record) => match &record.change {
-                ControllerChange::PartitionMade(state) | ControllerChange::PartitionChanged(state) => self.state(time_ms, state),
-                ControllerChange::TopicRemoved { topic, .. } => self.gone(time_ms, topic),
-                _ => {}
-            },
+            Fact::ControllerImage(image) => self.image(time_ms, image),
+            Fact::ControllerRecord(record) => {
+                self.untold_since_ms = None;
+                match &record.change {
+                    ControllerChange::PartitionMade(state) | ControllerChange::PartitionChanged(state) => self.state(time_ms, state),
+                    ControllerChange::TopicRemoved { topic, .. } => self.gone(time_ms, topic),
+                    _ => {}
+                }
+            }
+            Fact::ControllerFollowed { node, .. } => {
+                self.untold_since_ms = if node.is_some() { None } else { self.untold_since_ms.or(Some(time_ms)) };
+            }
             _ => {}
         }
+    }
+
+    /// All partitions that there are: one that is missing was deleted unseen, or its making was taken back by a new controller.
+    fn image(&mut self, time_ms: i64, image: &ControllerImage) {
+        self.untold_since_ms = None;
+        image.partitions.iter().for_each(|state| self.state(time_ms, state));
+        let there: BTreeSet<(&TopicName, PartitionIndex)> = image.partitions.iter().map(|state| (&state.topic, state.partition)).collect();
+        let missing = self.lanes.iter_mut().filter(|((topic, partition), lane)| !there.contains(&(topic, *partition)) && lane.exists());
+        missing.for_each(|(_, lane)| lane.event((time_ms, None, None, Vec::new())));
     }
 
     /// Takes in what a node said of the partitions that it leads.
@@ -101,7 +120,7 @@ impl LaneSet {
 
     fn gone(&mut self, time_ms: i64, topic: &TopicName) {
         let of_topic = self.lanes.range_mut((topic.clone(), PartitionIndex(i32::MIN))..=(topic.clone(), PartitionIndex(i32::MAX)));
-        of_topic.for_each(|(_, lane)| lane.event((time_ms, None, None, Vec::new())));
+        of_topic.filter(|(_, lane)| lane.exists()).for_each(|(_, lane)| lane.event((time_ms, None, None, Vec::new())));
     }
 
     fn lane(&mut self, topic: &TopicName, partition: PartitionIndex) -> Option<&mut LaneSeries> {
@@ -122,7 +141,18 @@ impl LaneSet {
         let mut shown = within_bounds(order, |(_, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
         shown.sort_by_key(|(key, _)| *key);
         let left_out = self.lanes.len() - shown.len() + self.refused.len();
-        Lanes { topics: shown.into_iter().map(|(key, lane)| lane.finding(key, scale)).collect(), left_out: left_out as u64 }
+        Lanes { topics: shown.into_iter().map(|(key, lane)| self.lane_finding(key, lane, scale)).collect(), left_out: left_out as u64 }
+    }
+
+    fn lane_finding(&self, (topic, partition): &Key, lane: &LaneSeries, scale: Scale) -> Lane {
+        Lane {
+            topic: topic.to_string(),
+            partition: partition.0,
+            events: lane.events.clone(),
+            events_left_out: lane.events_left_out,
+            known_until_ms: lane.known_until_ms.into_iter().chain(self.untold_since_ms).min(),
+            high_watermark: lane.high_watermarks(scale),
+        }
     }
 }
 
@@ -139,7 +169,8 @@ pub(super) fn within_bounds<T>(order: Vec<T>, events_of: impl Fn(&T) -> usize, l
 impl LaneSeries {
     /// An image that is read anew repeats what is known.
     fn event(&mut self, event: PartitionEvent) {
-        let last = self.events.last();
+        let last = self.last.replace(event.clone());
+        let last = last.as_ref();
         if last.is_some_and(|last| (last.1, last.2, &last.3) == (event.1, event.2, &event.3)) {
             return;
         }
@@ -152,15 +183,9 @@ impl LaneSeries {
         }
     }
 
-    fn finding(&self, (topic, partition): &Key, scale: Scale) -> Lane {
-        Lane {
-            topic: topic.to_string(),
-            partition: partition.0,
-            events: self.events.clone(),
-            events_left_out: self.events_left_out,
-            known_until_ms: self.known_until_ms,
-            high_watermark: self.high_watermarks(scale),
-        }
+    /// Whether the log had it when it last told of it.
+    fn exists(&self) -> bool {
+        self.last.as_ref().is_some_and(|last| last.2.is_some())
     }
 
     /// One point per bucket in which somebody led it, and a gap after the last one before nobody did.

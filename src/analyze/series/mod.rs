@@ -74,6 +74,7 @@ impl Series {
                 for group in &run.requesters {
                     self.requesters.line(&group.name);
                 }
+                self.caches.fold(stamped);
             }
             Fact::PhaseStarted { phase } if self.phases.len() < PHASES_MAX => self.phases.push((*phase, millis(stamped.time_us))),
             Fact::Second(second) => {

@@ -1,5 +1,7 @@
 //! Streams in, figures over time out.
 
+mod known;
+
 use super::findings::{OutageColumn, OutageRow, SeriesFinding};
 use super::number::Number;
 use crate::analyze::Analysis;
@@ -93,7 +95,7 @@ fn a_kill_shows_in_partitions_caches_and_outages() {
     assert_eq!(map.rows[1], OutageRow { group: "steady".to_owned(), producer: 1, due_until_ms: Some(40_000) });
     assert_eq!(map.columns[1], OutageColumn { topic: "orders".to_owned(), partition: 1 });
     assert_eq!((map.steps[0].step, map.steps[0].cells.as_slice()), (1, &[(0, 0, 9_280, true), (1, 1, 9_030, true)][..]));
-    assert_eq!((map.left_out, found.caches.left_out, found.partitions.left_out), (0, 0, 0));
+    assert_eq!((map.left_out, found.caches.leaders_left_out, found.partitions.left_out), (0, 0, 0));
 }
 
 #[test]
@@ -178,6 +180,6 @@ fn of_too_many_caches_those_with_outages_are_kept() {
     }
     let found = series(&stream.gap(Pair("steady", 299, 0), 10_000, Some(12_500)).end(30_000));
     let producers: Vec<u32> = found.caches.leaders.iter().map(|lane| lane.producer).collect();
-    assert_eq!((producers.len(), producers.last(), found.caches.left_out), (200, Some(&299), 100));
+    assert_eq!((producers.len(), producers.last(), found.caches.leaders_left_out), (200, Some(&299), 100));
     assert_eq!((found.outages.rows.len(), found.outages.steps[0].cells.as_slice()), (100, &[(99, 0, 2_500, true)][..]));
 }

@@ -134,6 +134,7 @@ fn a_policy_allows_only_what_the_page_carries() {
 #[test]
 fn the_data_have_the_keys_that_the_script_reads() {
     let stream = killed().step(2, "start", "2", 14_000).generator(-2, 40, 900).end(40_000);
+    let stream = renamed(stream, |run| run.groups[0].producers = 3);
     let data = data(&page_of(&stream));
     let keys = |pointer: &str| {
         let value = data.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
@@ -160,9 +161,10 @@ fn the_data_have_the_keys_that_the_script_reads() {
         ("/percentiles/0", "count group kind max_us points window"),
         ("/partitions", "left_out topics"),
         ("/partitions/topics/0", "events events_left_out high_watermark known_until_ms partition topic"),
-        ("/caches", "counts leaders left_out"),
-        ("/caches/counts/0", "events group producer topic"),
-        ("/caches/leaders/0", "events group partition producer topic"),
+        ("/caches", "counts counts_left_out counts_refused leaders leaders_left_out leaders_refused untold"),
+        ("/caches/counts/0", "events events_left_out group known_until_ms producer topic"),
+        ("/caches/leaders/0", "events events_left_out group known_until_ms partition producer topic"),
+        ("/caches/untold/0", "counts group leaders producers"),
         ("/layers/0", "began_ms change held label last_ack_ms partition segments stages step"),
         ("/layers/0/stages/0", "group is_down layer never node not_before_ms time_ms what"),
         ("/layers/0/segments/0", "for_ms group layer node since_ms"),
@@ -270,6 +272,8 @@ fn at_bounds(series: &mut SeriesFinding) {
         topic: "orders".to_owned(),
         partition: 1_999,
         events: vec![(7_200_000, Some(3)); 50],
+        events_left_out: 1_234,
+        known_until_ms: Some(7_200_000),
     };
     series.timeline.time_ms = vec![7_200_000; 600];
     (series.timeline.groups, series.brokers.nodes) = (vec![group; 12], vec![node; 12]);

@@ -11,6 +11,12 @@ function nodeBlock(node) {
   return { key: node, text: String(node), words: `leader ${node}`, color: seriesColor(rank), hatch: Math.floor(rank / SERIES_COLORS) };
 }
 
+/** A topic that is gone has no partition that anybody could lead: that is no partition without a leader. */
+const DELETED = { key: "deleted", text: "deleted", words: "the topic is deleted", color: null, outline: "ink-soft" };
+
+/** An event of the controller's log without a leader epoch says that the topic is gone. */
+const isDeleted = ([, , epoch]) => !isKnown(epoch);
+
 function rankNodes(data) {
   nodeRanks.clear();
   const seen = new Set([
@@ -37,42 +43,50 @@ function replicas(plot, data) {
   });
   plot.append(nodeKey());
   noteLeftOut(plot, leftOut, "partitions, those that changed least,");
-  noteLeftOut(
-    plot,
-    topics.reduce((sum, topic) => sum + (topic.events_left_out ?? 0), 0),
-    "changes of these partitions",
-  );
+  noteCut(plot, topics, "partitions");
   plot.append(
     tableOnDemand(
       "Leaders and replicas in sync as a table",
       "What the controller’s log said, by partition and time",
       ["partition", "time", "leader", "leader epoch", "in sync"],
-      () =>
-        sorted.flatMap((topic) =>
-          topic.events.map(([time, leader, epoch, isr]) => [
-            `${topic.topic}/${topic.partition}`,
-            moment(time),
-            isKnown(leader) ? String(leader) : "none",
-            isKnown(epoch) ? String(epoch) : "none",
-            isr.join(" ") || "none",
-          ]),
-        ),
+      () => sorted.flatMap(replicaCells),
     ),
   );
   return null;
 }
 
+function replicaCells(topic) {
+  const name = `${topic.topic}/${topic.partition}`;
+  const rows = topic.events.map((event) => {
+    const [time, leader, epoch, isr] = event;
+    if (isDeleted(event)) return [name, moment(time), "topic deleted", "", ""];
+    return [name, moment(time), isKnown(leader) ? String(leader) : "none", String(epoch), isr.join(" ") || "none"];
+  });
+  return [...rows, ...notKnownFrom(topic).map((time) => [name, time, UNKNOWN, UNKNOWN, UNKNOWN])];
+}
+
+/** The moment from which on a lane is not known, if that is before the end. */
+const notKnownFrom = (lane) => (lane.events.length > 0 && endOf(lane) < Time.full.to ? [moment(endOf(lane))] : []);
+
+/** Lanes that end early because their later events found no room. */
+function noteCut(plot, lanes, what) {
+  const cut = lanes.reduce((sum, lane) => sum + lane.events_left_out, 0);
+  noteLeftOut(plot, cut, `later changes of these ${what}, from where their rows end,`);
+}
+
 function replicaRow(topic) {
-  const end = Time.full.to;
+  const end = endOf(topic);
   const most = topic.events.reduce((high, event) => Math.max(high, event[3].length), 0);
-  const leaders = blocksOf(topic.events, end, (event) => nodeBlock(event[1]));
+  const leaders = blocksOf(topic.events, end, (event) => (isDeleted(event) ? DELETED : nodeBlock(event[1])));
   const full = blocksOf(topic.events, end, (event) => ({
     key: `${event[1]} ${event[2]} ${event[3]}`,
+    isDeleted: isDeleted(event),
     leader: event[1],
     epoch: event[2],
     isr: event[3],
   }));
-  const inSync = blocksOf(topic.events, end, (event) => ({ key: event[3].length, count: event[3].length }));
+  const counted = blocksOf(topic.events, end, (event) => ({ key: isDeleted(event) ? null : event[3].length, count: event[3].length }));
+  const inSync = counted.filter((block) => block.key !== null);
   const marks = topic.high_watermark ?? [];
   return {
     name: [`${topic.topic}/${topic.partition}`],
@@ -83,7 +97,8 @@ function replicaRow(topic) {
     ],
     words: (at) => {
       const block = blockAt(full, at);
-      if (block === null) return "not known at that time";
+      if (block === null) return unknownAt(topic, at);
+      if (block.isDeleted) return DELETED.words;
       const mark = marks.findLast((one) => one[0] <= at);
       const who = isKnown(block.leader) ? `leader ${block.leader}, epoch ${block.epoch}` : "no leader";
       return `${who}, in sync ${block.isr.join(" ") || "none"}, high watermark ${mark && isKnown(mark[1]) ? number(mark[1]) : UNKNOWN}`;
@@ -136,16 +151,16 @@ function nodeStates(plot, line) {
 }
 
 function caches(plot, data) {
-  const { counts, leaders, left_out: leftOut } = data.caches ?? { counts: [], leaders: [] };
-  if (counts.length + leaders.length === 0) return "No producer told what its cache shows: only the native engine does.";
-  const end = Time.full.to;
+  const all = data.caches ?? { counts: [], leaders: [], untold: [] };
+  const { counts, leaders } = all;
+  if (counts.length + leaders.length === 0) return "No producer told what its cache shows: only some engines do.";
   const [grown, told] = [counts, leaders].map((list) => list.filter((cache) => cache.events.length > 1));
   if (counts.length > grown.length)
     plot.append(element("p", { class: "note" }, unchangedCounts(counts.filter((cache) => cache.events.length < 2))));
   if (grown.length > 0) {
     const known = [...new Set(grown.flatMap((cache) => cache.events.map((event) => event[1])))].sort((a, b) => a - b);
     const rows = grown.map((cache) => {
-      const blocks = blocksOf(cache.events, end, ([, count, reason]) => ({
+      const blocks = blocksOf(cache.events, endOf(cache), ([, count, reason]) => ({
         key: `${count} ${reason}`,
         text: `${count}${reason ? ` ${reason.replaceAll("_", " ")}` : ""}`,
         words: `${number(count)} partitions${reason ? `, since a request by reason ${reason.replaceAll("_", " ")}` : ""}`,
@@ -154,7 +169,7 @@ function caches(plot, data) {
       return {
         name: [`${cache.group} ${cache.producer}`, cache.topic],
         bands: [{ top: 5, height: 18, blocks }],
-        words: (at) => blockAt(blocks, at)?.words ?? "nothing yet",
+        words: (at) => blockAt(blocks, at)?.words ?? unknownAt(cache, at),
       };
     });
     lanes(plot, {
@@ -164,21 +179,23 @@ function caches(plot, data) {
       rowPx: 28,
     });
   }
+  noteCaches(plot, counts, all.counts_left_out, all.counts_refused, "partition counts");
+  noteUntold(plot, all.untold, "counts", "how many partitions their caches show");
   if (leaders.length > told.length)
     plot.append(
       element(
         "p",
         { class: "note" },
-        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders stayed as they were.`,
+        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders stayed as they were, as long as their producers told.`,
       ),
     );
   if (told.length > 0) {
     const rows = told.map((cache) => {
-      const blocks = blocksOf(cache.events, end, (event) => nodeBlock(event[1]));
+      const blocks = blocksOf(cache.events, endOf(cache), (event) => cachedLeader(event[1]));
       return {
         name: [`${cache.group} ${cache.producer}`, `${cache.topic}/${cache.partition}`],
         bands: [{ top: 5, height: 18, blocks }],
-        words: (at) => blockAt(blocks, at)?.words ?? "not known yet",
+        words: (at) => blockAt(blocks, at)?.words ?? unknownAt(cache, at),
       };
     });
     lanes(plot, {
@@ -190,31 +207,55 @@ function caches(plot, data) {
     });
     plot.append(nodeKey());
   }
-  noteLeftOut(plot, leftOut, "caches, or changes of these,");
+  noteCaches(plot, leaders, all.leaders_left_out, all.leaders_refused, "leaders");
+  noteUntold(plot, all.untold, "leaders", "which leaders their caches show");
   plot.append(
     tableOnDemand("Caches as a table", "What each producer’s cache showed, by time", ["cache", "time", "shows"], () => [
       ...counts.flatMap((cache) =>
-        cache.events.map(([time, count, reason]) => [
-          `${cache.group} ${cache.producer}, ${cache.topic}`,
-          moment(time),
-          `${number(count)} partitions${reason ? ` (${reason})` : ""}`,
-        ]),
+        cacheCells(cache, cache.topic, ([, count, reason]) => `${number(count)} partitions${reason ? ` (${reason})` : ""}`),
       ),
-      ...leaders.flatMap((cache) =>
-        cache.events.map(([time, leader]) => [
-          `${cache.group} ${cache.producer}, ${cache.topic}/${cache.partition}`,
-          moment(time),
-          nodeBlock(leader).words,
-        ]),
-      ),
+      ...leaders.flatMap((cache) => cacheCells(cache, `${cache.topic}/${cache.partition}`, ([, leader]) => cachedLeader(leader).words)),
     ]),
   );
   return null;
 }
 
+function cacheCells(cache, subject, words) {
+  const name = `${cache.group} ${cache.producer}, ${subject}`;
+  const rows = cache.events.map((event) => [name, moment(event[0]), words(event)]);
+  return [...rows, ...notKnownFrom(cache).map((time) => [name, time, UNKNOWN])];
+}
+
+/** A cache that shows no leader may hold the topic no more. */
+const cachedLeader = (leader) => (isKnown(leader) ? nodeBlock(leader) : { ...nodeBlock(null), words: "no leader, or no such topic" });
+
+/** What bounds refused of the caches above. */
+function noteCaches(plot, shown, leftOut, refused, what) {
+  noteLeftOut(plot, leftOut, `caches’ ${what}, those that changed least,`);
+  noteCut(plot, shown, "caches");
+  noteLeftOut(plot, refused, `changes of ${what} of further caches`);
+}
+
+/** Who has no row because nobody told of it, not because nothing changed. */
+function noteUntold(plot, untold, which, what) {
+  for (const group of untold.filter((one) => one[which] > 0)) {
+    const who = group[which] === group.producers ? "None" : `${number(group.producers - group[which])}`;
+    plot.append(
+      element(
+        "p",
+        { class: "note" },
+        `${who} of the ${number(group.producers)} producers of `,
+        element("code", {}, group.group),
+        ` told ${what}.`,
+      ),
+    );
+  }
+}
+
 /** One sentence for the caches that have nothing to show over time. */
 function unchangedCounts(counts) {
   const shown = [...new Set(counts.map((cache) => cache.events[0]?.[1]).filter(isKnown))].sort((a, b) => a - b);
-  const what = shown.length === 0 ? "no partition count" : `${shown.map(number).join(" or ")} partitions from the first answer to the end`;
+  const what =
+    shown.length === 0 ? "no partition count" : `${shown.map(number).join(" or ")} partitions from the first answer on, as long as it told`;
   return `${number(counts.length)} ${counts.length === 1 ? "cache" : "caches"} of a producer and a topic showed ${what}.`;
 }

@@ -3,11 +3,21 @@
 
 const LANES_SHOWN = 12;
 
-/** What lanes show: [from, to, value] from a list of [time, value...] events, until the end of the run. */
+/** Up to when a lane's last event holds: nothing is drawn as known beyond the last moment that the run tells of. */
+const endOf = (lane) => Math.min(lane.known_until_ms ?? Infinity, Time.full.to);
+
+/** What is not known of a lane at a moment that no block of it holds. */
+function unknownAt(lane, at) {
+  if (lane.events.length > 0 && at >= endOf(lane)) return `not known from ${moment(endOf(lane))} on`;
+  return "not known yet";
+}
+
+/** What lanes show: [from, to, value] from a list of [time, value...] events, until `end`. */
 function blocksOf(events, end, valueOf) {
   const blocks = [];
   events.forEach((event, at) => {
-    const until = at + 1 < events.length ? events[at + 1][0] : end;
+    const until = Math.min(at + 1 < events.length ? events[at + 1][0] : end, end);
+    if (until < event[0]) return;
     const value = valueOf(event);
     const last = blocks[blocks.length - 1];
     // What did not change is one block: an ISR may change under the same leader.
@@ -122,7 +132,7 @@ function drawBlocks(u, blocks, y, height) {
     const [start, end] = place;
     const length = Math.max(end - start - scale, scale);
     if (block.color === null) {
-      ctx.strokeStyle = color("bad");
+      ctx.strokeStyle = color(block.outline ?? "bad");
       ctx.lineWidth = scale;
       ctx.setLineDash([3 * scale, 2 * scale]);
       ctx.strokeRect(start + scale / 2, y + scale / 2, length - scale, height - scale);
@@ -132,7 +142,7 @@ function drawBlocks(u, blocks, y, height) {
       ctx.fillRect(start, y, length, height);
     }
     if (height < 11 * scale || ctx.measureText(block.text).width + 6 * scale > length) continue;
-    ctx.fillStyle = color(block.color === null ? "bad" : "on-series");
+    ctx.fillStyle = color(block.color === null ? (block.outline ?? "bad") : "on-series");
     if (block.hatch) {
       const width = ctx.measureText(block.text).width + 4 * scale;
       ctx.fillStyle = color(block.color);

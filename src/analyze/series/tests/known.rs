@@ -1,0 +1,78 @@
+//! Up to when lanes are known: nothing may be drawn as known beyond what the run tells.
+
+use super::series;
+use crate::analyze::series::findings::{Lane, PartitionEvent, UntoldCaches};
+use crate::record::fact::{Fact, Totals};
+use crate::record::layer::ControllerChange;
+use crate::record::sample::layers::{Part, topic_id};
+use crate::record::sample::scenes::{BEFORE, cluster};
+use crate::record::sample::{Pair, Sample};
+
+/// `orders/0`.
+fn first_lane(stream: &Sample) -> Lane {
+    series(stream).partitions.topics.swap_remove(0)
+}
+
+#[test]
+fn a_partition_with_too_many_changes_is_known_until_the_first_that_found_no_room() {
+    let mut stream = cluster();
+    for change in 0..2_010 {
+        stream = stream.record(501 + i64::from(change), Part(0, 1 + change % 2, 5 + change, &[1, 2]).changed(), 1_000 + i64::from(change));
+    }
+    let lane = first_lane(&stream.end(40_000));
+    // The first event is the image's.
+    assert_eq!((lane.events.len(), lane.events_left_out, lane.known_until_ms), (2_000, 11, Some(2_999)));
+}
+
+#[test]
+fn a_log_that_nobody_tells_of_any_more_is_known_until_then() {
+    assert_eq!(first_lane(&cluster().end(40_000)).known_until_ms, None);
+    let lost = |at_ms| cluster().followed(None, at_ms).followed(None, at_ms + 1_000);
+    assert_eq!(first_lane(&lost(20_000).end(40_000)).known_until_ms, Some(20_000));
+    assert_eq!(first_lane(&lost(20_000).followed(Some(2), 29_000).end(40_000)).known_until_ms, None);
+}
+
+#[test]
+fn a_partition_that_is_gone_has_neither_leader_nor_epoch() {
+    let removed = ControllerChange::TopicRemoved { topic: "orders".into(), topic_id: topic_id() };
+    let gone: PartitionEvent = (20_000, None, None, Vec::new());
+    let again: PartitionEvent = (25_000, Some(1), Some(0), vec![1, 2]);
+    let deleted = first_lane(&cluster().record(501, removed, 20_000).record(502, Part(0, 1, 0, &[1, 2]).made(), 25_000).end(40_000));
+    assert_eq!(deleted.events[1..], [gone.clone(), again]);
+    // An image has all that there are.
+    let unseen = series(&cluster().image(&BEFORE[1..], 20_000).end(40_000)).partitions.topics;
+    assert_eq!((unseen[0].events.last(), unseen[1].events.len()), (Some(&gone), 1));
+}
+
+#[test]
+fn a_cache_is_known_until_its_producers_end_or_the_change_that_found_no_room() {
+    let pair = Pair("steady", 0, 0);
+    let mut stream = Sample::new(&[("steady", 2)]);
+    for change in 0..503 {
+        let at_ms = 1_000 + i64::from(change);
+        stream = stream.learned(pair, Part(0, 1 + change % 2, change, &[1]), 1, 2 + u64::try_from(change).unwrap(), at_ms);
+    }
+    stream = stream.counted(pair, (0, 3), "start", 2, 900);
+    let cut = series(&stream).caches;
+    assert_eq!((cut.leaders[0].events.len(), cut.leaders[0].events_left_out, cut.leaders[0].known_until_ms), (500, 3, Some(1_500)));
+    assert_eq!(cut.counts[0].known_until_ms, None);
+    let ended = series(&stream.totals("steady", 0, Totals::default(), &[], 3).end(70_000)).caches;
+    assert_eq!((ended.leaders[0].known_until_ms, ended.counts[0].known_until_ms), (Some(1_500), Some(60_000)));
+}
+
+#[test]
+fn producers_that_never_told_of_their_caches_are_counted() {
+    let pair = Pair("steady", 1, 0);
+    let stream = Sample::new(&[("steady", 3), ("foreign", 2)]).counted(pair, (0, 3), "start", 2, 900);
+    let untold = series(&stream.learned(pair, BEFORE[0], 1, 2, 900).learned(Pair("steady", 2, 0), BEFORE[0], 1, 2, 900)).caches.untold;
+    let of = |group: &str, producers, counts, leaders| UntoldCaches { group: group.to_owned(), producers, counts, leaders };
+    assert_eq!(untold, [of("steady", 3, 2, 1), of("foreign", 2, 2, 2)]);
+}
+
+/// A run that was killed is drawn up to its last fact, not up to the end that its plan has.
+#[test]
+fn a_run_that_was_cut_off_ends_with_its_last_fact() {
+    let stream = Sample::new(&[("steady", 1)]).load("steady", -2, 12).at(12_500, Fact::FactsLost { count: 1 });
+    let found = series(&stream);
+    assert_eq!((found.to_ms, found.phases.last().map(|phase| phase.to_ms)), (12_500, Some(12_500)));
+}
