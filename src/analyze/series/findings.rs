@@ -165,9 +165,7 @@ pub struct PercentileCurve {
     pub kind: &'static str,
     /// How many records.
     pub count: u64,
-    /// The greatest, exact.
-    pub max_us: u64,
-    /// Percentile and value, in order; the last is 100 and the greatest.
+    /// Percentile and value, in order; the last is 100 and the greatest, exact.
     pub points: Vec<(f64, u64)>,
 }
 

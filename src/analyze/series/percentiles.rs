@@ -23,8 +23,7 @@ pub(super) fn curves(group: &str, load: &GroupLoad) -> Vec<PercentileCurve> {
             [("response", merged(loads().map(|load| &load.response_ok))), ("service", merged(loads().map(|load| &load.service_ok)))];
         kinds.into_iter().filter_map(move |(kind, histogram)| {
             let histogram = histogram.filter(|histogram| !histogram.is_empty())?;
-            let (count, max_us) = (histogram.count(), histogram.max_us());
-            Some(PercentileCurve { group: group.to_owned(), window, kind, count, max_us, points: points(&histogram) })
+            Some(PercentileCurve { group: group.to_owned(), window, kind, count: histogram.count(), points: points(&histogram) })
         })
     };
     windows.into_iter().flat_map(of_window).collect()

@@ -158,7 +158,7 @@ fn the_data_have_the_keys_that_the_script_reads() {
         ),
         ("/timeline/generator", "cpu_percent lateness_max_us lateness_p50_us lateness_p99_us rss_bytes"),
         ("/brokers", "bucket_ms left_out nodes time_ms"),
-        ("/percentiles/0", "count group kind max_us points window"),
+        ("/percentiles/0", "count group kind points window"),
         ("/partitions", "left_out topics"),
         ("/partitions/topics/0", "events events_left_out high_watermark known_until_ms partition topic"),
         ("/caches", "counts counts_left_out counts_refused leaders leaders_left_out leaders_refused untold"),

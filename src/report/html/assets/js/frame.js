@@ -38,7 +38,7 @@ const frames = new Set();
 
 /** `options`: {label, unit, height, x: {values, scale, axis}, y: {format, tick (for the axis), isLog}, series: [{name, values,
  *  drawn (if other than values), color, dash, width, isFilled,
- *  hatch, isShown, hasPoints, isStepped, format}], padding, hooks, cursor, isStacked, onRetire}.
+ *  hatch, isShown, hasPoints (at every value), dots (indices of values with one), isStepped, format}], padding, hooks, cursor, isStacked, onRetire}.
  *  A series without values cannot be; null in values is a gap. */
 class Frame {
   constructor(parent, options) {
@@ -134,11 +134,11 @@ class Frame {
       paths: series.isStepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
       // A value between two gaps has no line: without its point it would be unseen.
       points: {
-        show: series.hasPoints === true ? true : undefined,
+        show: series.hasPoints === true || series.dots !== undefined ? true : undefined,
         size: 5,
         stroke,
         fill: stroke,
-        filter: series.hasPoints ? undefined : loneValues,
+        filter: series.hasPoints ? undefined : (u, index) => series.dots ?? loneValues(u, index),
       },
     };
   }

@@ -7,9 +7,9 @@ const NINES_MAX = 9;
 /** 0 at 0 %, 1 at 90 %, 2 at 99 % and so on. */
 const nines = (percentile) => -Math.log10(1 - percentile / 100);
 
-/** The greatest of `count` values stands where one in `count` does. */
+/** The greatest of `count` values stands where one in `count` does: 100 % has no place on this axis. */
 function placeOf(percentile, count) {
-  return Math.min(percentile >= 100 ? Math.max(Math.log10(Math.max(count, 1)), 1) : nines(percentile), NINES_MAX);
+  return Math.min(percentile >= 100 ? Math.log10(Math.max(count, 1)) : nines(percentile), NINES_MAX);
 }
 
 function nameOfNines(at) {
@@ -31,7 +31,19 @@ function percentileChart(parent, curves, options) {
     tables,
     tables.map(() => [0, 0]),
   );
-  const inWords = (at) => (at === options.maximumAt ? "the longest" : percentileInWords(at));
+  // At the end of a curve stands its greatest value: nothing took longer, and nothing is known beyond.
+  const lasts = values.map((list) => list.findLastIndex(isKnown));
+  const indexIn = (at, index) => (isKnown(index) && index <= lasts[at] ? nearest(values[at], places, index) : null);
+  const valueInWords = (at, index) => {
+    const own = indexIn(at, index);
+    if (own === null) return "";
+    const isLongest = own === lasts[at] && options.maximumAt === undefined;
+    return `${microseconds(values[at][own])}${isLongest ? ` (the longest of ${number(curves[at].count)})` : ""}`;
+  };
+  const placeInWords = (index) => {
+    if (index < places.length - 1) return percentileInWords(places[index]);
+    return options.maximumAt === undefined ? "" : "the longest";
+  };
   const furthest = Math.max(1, Math.ceil(places[places.length - 1]));
   const frame = new Frame(parent, {
     label: options.label,
@@ -49,33 +61,32 @@ function percentileChart(parent, curves, options) {
         space: 40,
       },
     },
-    cursor: { drag: { x: false, y: false }, dataIdx: (u, at, index) => (at === 0 ? index : nearest(values[at - 1], index)) },
-    series: curves.map((curve, at) => ({ ...curve, values: values[at], spansGaps: true })),
-    hooks: { setCursor: [(u) => showPercentile(frame, place, u, inWords)] },
+    cursor: { drag: { x: false, y: false }, dataIdx: (u, at, index) => (at === 0 ? index : indexIn(at - 1, index)) },
+    series: curves.map((curve, at) => ({ ...curve, values: values[at], spansGaps: true, dots: curve.hasPoints ? undefined : [lasts[at]] })),
+    hooks: { setCursor: [(u) => showPercentile(frame, place, u, placeInWords, valueInWords)] },
   });
   const place = element("span", { class: "place" });
   frame.tools.append(place);
-  percentileKeys(frame, options.label, inWords);
+  percentileKeys(frame, options.label, placeInWords, valueInWords);
   return frame;
 }
 
-/** The nearest index at which there is a value. */
-function nearest(values, index) {
-  if (!isKnown(index)) return index;
-  for (let away = 0; away < values.length; away += 1) {
-    if (isKnown(values[index - away])) return index - away;
-    if (isKnown(values[index + away])) return index + away;
-  }
-  return null;
+/** Of the indices at which there is a value, the one whose place is nearest. */
+function nearest(values, places, index) {
+  let best = null;
+  values.forEach((value, at) => {
+    if (!isKnown(value)) return;
+    if (best === null || Math.abs(places[at] - places[index]) < Math.abs(places[best] - places[index])) best = at;
+  });
+  return best;
 }
 
-function showPercentile(frame, place, u, inWords) {
-  const { left, idx, idxs } = u.cursor;
+function showPercentile(frame, place, u, placeInWords, valueInWords) {
+  const { left, idx } = u.cursor;
   const isOff = left < 0 || !isKnown(idx);
-  place.textContent = isOff ? "" : inWords(u.data[0][idx]);
+  place.textContent = isOff ? "" : placeInWords(idx);
   frame.buttons.forEach(({ value }, at) => {
-    const index = isOff ? null : idxs[at + 1];
-    value.textContent = isKnown(index) ? microseconds(frame.series[at].values[index]) : "";
+    value.textContent = isOff ? "" : valueInWords(at, idx);
   });
 }
 
@@ -86,7 +97,7 @@ function percentileInWords(at) {
   return `${share} %, one in ${number(Math.round(rarer))} took longer`;
 }
 
-function percentileKeys(frame, label, inWords) {
+function percentileKeys(frame, label, placeInWords, valueInWords) {
   fill(
     frame.canvas,
     { tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": `${label}. Arrow keys move the cursor.` },
@@ -101,9 +112,9 @@ function percentileKeys(frame, label, inWords) {
     const at = frame.u.data[0][index];
     frame.u.setCursor({ left: frame.u.valToPos(at, "x"), top: 0 });
     const words = frame.series
-      .map((series, one) => (frame.shown[one] ? `${series.name} ${microseconds(series.values[nearest(series.values, index)])}` : null))
+      .map((series, one) => (frame.shown[one] && valueInWords(one, index) !== "" ? `${series.name} ${valueInWords(one, index)}` : null))
       .filter(Boolean);
-    announce(`${inWords(at)}: ${words.join(", ")}`);
+    announce([placeInWords(index), words.join(", ")].filter(Boolean).join(": "));
   });
 }
 
