@@ -55,12 +55,14 @@ pub struct Timeline {
     pub bucket_ms: i64,
     /// Groups in plan order.
     pub groups: Vec<GroupLines>,
+    /// Groups beyond the bound.
+    pub groups_left_out: u64,
     /// Groups of requesters in plan order.
     pub requesters: Vec<RequesterLines>,
+    /// Groups of requesters beyond the bound.
+    pub requesters_left_out: u64,
     /// The load generator.
     pub generator: GeneratorLines,
-    /// Groups beyond the bound.
-    pub left_out: u64,
 }
 
 /// A group over time. Counts are per second; of states, and of greatest values, the greatest in the bucket.

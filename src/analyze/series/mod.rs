@@ -132,9 +132,10 @@ impl Series {
             timeline: Timeline {
                 bucket_ms: scale.width_ms(),
                 groups: self.groups.iter().map(|(name, group)| group.finding(name, scale)).collect(),
+                groups_left_out: self.groups.left_out(),
                 requesters: self.requesters.iter().map(|(name, group)| group.finding(name, scale)).collect(),
+                requesters_left_out: self.requesters.left_out(),
                 generator: self.generator.finding(scale),
-                left_out: self.groups.left_out() + self.requesters.left_out(),
                 time_ms: time_ms.clone(),
             },
             brokers: NodeLines {

@@ -18,6 +18,9 @@ use crate::report::text::steps::what;
 /// Steps that are drawn.
 const STEPS_MAX: usize = 1_000;
 
+/// Groups whose way to the first acknowledgement is drawn.
+const FIRST_ACK_MAX: usize = 100;
+
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     run: Run<'a>,
@@ -35,6 +38,7 @@ struct Data<'a> {
     layers_left_out: usize,
     outages: Outages<'a>,
     first_ack: Vec<FirstAck<'a>>,
+    first_ack_left_out: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,7 +70,9 @@ struct StepLayers<'a> {
     change: Option<&'a str>,
     last_ack_ms: Option<i64>,
     stages: Vec<Stage<'a>>,
+    stages_left_out: usize,
     segments: Vec<Segment<'a>>,
+    segments_left_out: usize,
     held: Option<&'a str>,
 }
 
@@ -130,6 +136,7 @@ pub(super) fn json(content: Content<'_>) -> Result<String, serde_json::Error> {
     let SeriesFinding { from_ms, to_ms, phases, timeline, brokers, percentiles, partitions, caches, outages } = series;
     let (steps, steps_left_out) = steps(findings);
     let shown = shown(findings);
+    let telling = || findings.groups.iter().filter(|group| group.first_ack_stages_ms.acknowledged.is_some());
     let data = Data {
         run: Run { plan: &run.plan, steady_at: &run.steady_at, verdict: findings.verdict.word() },
         from_ms: *from_ms,
@@ -145,7 +152,8 @@ pub(super) fn json(content: Content<'_>) -> Result<String, serde_json::Error> {
         layers_left_out: findings.layers.len() - shown.len(),
         layers: shown.into_iter().map(|layers| step_layers(findings, layers)).collect(),
         outages: outages_of(findings, outages),
-        first_ack: findings.groups.iter().filter(|group| group.first_ack_stages_ms.acknowledged.is_some()).map(first_ack).collect(),
+        first_ack_left_out: telling().count().saturating_sub(FIRST_ACK_MAX),
+        first_ack: telling().take(FIRST_ACK_MAX).map(first_ack).collect(),
     };
     Ok(inert(&serde_json::to_string(&data)?))
 }
@@ -181,6 +189,7 @@ fn label(findings: &Findings, number: u32) -> String {
 
 fn step_layers<'a>(findings: &Findings, layers: &'a LayerFinding) -> StepLayers<'a> {
     let waterfall = layers.waterfall.as_ref();
+    let (stages, segments) = waterfall.map_or_else(Default::default, |waterfall| (&waterfall.stages[..], &waterfall.segments[..]));
     StepLayers {
         step: layers.step,
         label: label(findings, layers.step),
@@ -188,8 +197,10 @@ fn step_layers<'a>(findings: &Findings, layers: &'a LayerFinding) -> StepLayers<
         partition: waterfall.and_then(|waterfall| waterfall.partition.as_deref()),
         change: waterfall.map(|waterfall| waterfall.change.as_str()),
         last_ack_ms: waterfall.and_then(|waterfall| waterfall.last_ack_ms),
-        stages: waterfall.iter().flat_map(|waterfall| &waterfall.stages).take(OF_A_STEP_MAX).map(stage).collect(),
-        segments: waterfall.iter().flat_map(|waterfall| &waterfall.segments).take(OF_A_STEP_MAX).map(segment).collect(),
+        stages: stages.iter().take(OF_A_STEP_MAX).map(stage).collect(),
+        stages_left_out: stages.len().saturating_sub(OF_A_STEP_MAX),
+        segments: segments.iter().take(OF_A_STEP_MAX).map(segment).collect(),
+        segments_left_out: segments.len().saturating_sub(OF_A_STEP_MAX),
         held: layers.held.as_ref().map(|held| held.in_words.as_str()),
     }
 }

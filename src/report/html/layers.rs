@@ -6,7 +6,7 @@ use super::Content;
 use super::figure::figure;
 use super::table::{Look, more, shortened, table};
 use crate::analyze::findings::Findings;
-use crate::analyze::layers::findings::LayerFinding;
+use crate::analyze::layers::findings::{LayerFinding, Waterfall};
 use crate::record::layer::Layer;
 use crate::report::text::layers::{caches, end_of, held, held_longest, rows, title};
 use crate::report::text::table::{Table, Titled};
@@ -15,7 +15,7 @@ use crate::report::text::table::{Table, Titled};
 const SHOWN_MAX: usize = 40;
 
 /// Stages, remarks and the like of one step that are shown.
-pub(super) const OF_A_STEP_MAX: usize = 40;
+pub(super) const OF_A_STEP_MAX: usize = 80;
 
 /// The column of bars in the table on the screen: the picture has them.
 const BARS: usize = 5;
@@ -47,16 +47,22 @@ fn step(findings: &Findings, layers: &LayerFinding) -> Markup {
         article class="step-layers" id={ "layers-" (layers.step) } {
             h3 { a href={ "#step-" (layers.step) } { (shortened(&title(layers, of_step))) } }
             p class={ "held " (held_class(layers)) } { (shortened(&held(layers))) }
-            @if let Some(waterfall) = &layers.waterfall {
-                details class="stages" {
-                    summary { "Stages" }
-                    (table(&Titled::new("When each layer knew, since the fault", without_bars(&rows(layers, waterfall, end_of(layers, waterfall)))), Look::NAMELESS))
-                }
-            }
+            @if let Some(waterfall) = &layers.waterfall { (stages_of(layers, waterfall)) }
             @if !remarks.is_empty() {
                 ul class="remarks" { @for remark in remarks.iter().take(OF_A_STEP_MAX) { li { (shortened(remark)) } } }
                 (more(remarks.len().saturating_sub(OF_A_STEP_MAX), "remarks"))
             }
+        }
+    }
+}
+
+fn stages_of(layers: &LayerFinding, waterfall: &Waterfall) -> Markup {
+    let rows = rows(layers, waterfall, end_of(layers, waterfall));
+    html! {
+        details class="stages" {
+            summary { "Stages" }
+            (table(&Titled::new("When each layer knew, since the fault", without_bars(&rows)), Look::NAMELESS))
+            (more(rows.rows().len().saturating_sub(OF_A_STEP_MAX), "stages"))
         }
     }
 }

@@ -145,12 +145,12 @@ fn the_data_have_the_keys_that_the_script_reads() {
     let table = [
         (
             "",
-            "brokers caches first_ack from_ms layers layers_left_out outages partitions percentiles phases run steps steps_left_out timeline to_ms",
+            "brokers caches first_ack first_ack_left_out from_ms layers layers_left_out outages partitions percentiles phases run steps steps_left_out timeline to_ms",
         ),
         ("/run", "plan steady_at verdict"),
         ("/phases/0", "from_ms name to_ms"),
         ("/steps/0", "acknowledged_ms has_parts label observed_ms outcome parent requested_ms round step"),
-        ("/timeline", "bucket_ms generator groups left_out requesters time_ms"),
+        ("/timeline", "bucket_ms generator groups groups_left_out requesters requesters_left_out time_ms"),
         (
             "/timeline/groups/0",
             "due failed in_flight indeterminate name ok requests response_max_us response_p50_us response_p99_us service_max_us service_p50_us \
@@ -165,7 +165,7 @@ fn the_data_have_the_keys_that_the_script_reads() {
         ("/caches/counts/0", "events events_left_out group known_until_ms producer topic"),
         ("/caches/leaders/0", "events events_left_out group known_until_ms partition producer topic"),
         ("/caches/untold/0", "counts group leaders producers"),
-        ("/layers/0", "began_ms change held label last_ack_ms partition segments stages step"),
+        ("/layers/0", "began_ms change held label last_ack_ms partition segments segments_left_out stages stages_left_out step"),
         ("/layers/0/stages/0", "group is_down layer never node not_before_ms time_ms what"),
         ("/layers/0/segments/0", "for_ms group layer node since_ms"),
         ("/outages", "columns columns_left_out first_due_ms left_out rows rows_left_out steps steps_left_out"),

@@ -20,6 +20,19 @@ function sums(lists) {
   return lists[0].map((_, at) => lists.reduce((sum, values) => (isKnown(sum) && isKnown(values[at]) ? sum + values[at] : null), 0));
 }
 
+/** What one value of a line stands for, where that is more than a second: long runs have wider buckets. */
+const within = (line, what) => (line.bucket_ms > 1000 ? `, ${what} ${line.bucket_ms / 1000} s` : "");
+
+/** Groups that a figure would show if there were room. */
+const noteGroups = (plot, data) => noteLeftOut(plot, data.timeline.groups_left_out, "groups, the last of the plan,");
+
+/** Groups of which a figure has nothing to show. */
+function noteWithout(plot, groups, why) {
+  if (groups.length === 0) return;
+  const names = groups.flatMap((group, at) => [at > 0 ? ", " : "", element("code", {}, group.name)]);
+  plot.append(element("p", { class: "note" }, "Without ", ...names, `: ${why}.`));
+}
+
 const hasLoad = (data) => data.timeline.groups.length > 0 && data.timeline.time_ms.length > 0;
 
 function records(plot, data) {
@@ -34,7 +47,7 @@ function records(plot, data) {
     };
     new TimeChart(box, {
       label: "Records per second",
-      unit: "records per second",
+      unit: `records per second${within(data.timeline, "the mean of each")}`,
       height: LINE_PX + 40,
       times,
       y: { format: number },
@@ -46,8 +59,8 @@ function records(plot, data) {
       ],
     });
   });
-  noteLeftOut(plot, data.timeline.left_out, "groups");
-  noteLeftOut(plot, data.steps_left_out, "steps");
+  noteGroups(plot, data);
+  noteLeftOut(plot, data.steps_left_out, "steps, those with the shortest outages, have no mark in the charts over time and");
   return null;
 }
 
@@ -59,7 +72,7 @@ function inFlight(plot, data) {
     const of = (name) => sums(chosen.map((group) => group[name]));
     new TimeChart(box, {
       label: "Records in flight",
-      unit: "records in flight, at each second’s end",
+      unit: `records in flight, at each second’s end${within(data.timeline, "the most of each")}`,
       height: LINE_PX,
       times,
       y: { format: number },
@@ -69,7 +82,7 @@ function inFlight(plot, data) {
     if (!hasAny(stalled)) return;
     new TimeChart(box, {
       label: "Stalled pairs",
-      unit: "producer-partition pairs that stall",
+      unit: `producer-partition pairs that stall${within(data.timeline, "the most of each")}`,
       height: SMALL_PX,
       isPlain: true,
       times,
@@ -77,6 +90,7 @@ function inFlight(plot, data) {
       series: [{ name: "stalled pairs", values: stalled, color: "bad", dash: DASHES[1], isFilled: true }],
     });
   });
+  noteGroups(plot, data);
   return null;
 }
 
@@ -101,15 +115,16 @@ function metadataRequests(plot, data) {
   if (data.timeline.time_ms.length === 0 || groups.length + requesters.length === 0)
     return "No client sent Metadata requests that were counted.";
   const counting = groups.filter((group) => group.requests !== null && group.requests !== undefined);
-  const silent = groups.filter((group) => !counting.includes(group));
-  if (silent.length > 0)
-    plot.append(empty(`The clients of ${silent.map((group) => group.name).join(", ")} do not count their Metadata requests.`));
   const { times, extend } = stepped(data.timeline);
-  if (counting.length > 0) perGroup(plot, counting, true, (box, chosen) => stackedReasons(box, chosen, times, extend));
+  const unit = `Metadata requests of producers per second, by reason${within(data.timeline, "the mean of each")}`;
+  if (counting.length > 0) perGroup(plot, counting, true, (box, chosen) => stackedReasons(box, chosen, times, extend, unit));
+  const silent = groups.filter((group) => !counting.includes(group));
+  noteWithout(plot, silent, "its clients do not count their Metadata requests");
+  noteGroups(plot, data);
   if (requesters.length > 0) {
     new TimeChart(plot, {
       label: "Requests of requesters per second",
-      unit: "requests of requesters per second",
+      unit: `requests of requesters per second${within(data.timeline, "the mean of each")}`,
       height: SMALL_PX + 20,
       isPlain: counting.length > 0,
       times,
@@ -128,11 +143,12 @@ function metadataRequests(plot, data) {
       ]),
     });
   }
+  noteLeftOut(plot, data.timeline.requesters_left_out, "groups of requesters, the last of the plan,");
   return null;
 }
 
 /** Areas on top of each other, the highest sum drawn first so that each covers the rest of what is above it. */
-function stackedReasons(box, groups, times, extend) {
+function stackedReasons(box, groups, times, extend, unit) {
   const named = [...new Set(groups.flatMap((group) => Object.keys(group.requests)))];
   const rank = (name) => (REASONS.includes(name) ? REASONS.indexOf(name) : REASONS.length);
   named.sort((a, b) => rank(a) - rank(b));
@@ -165,7 +181,7 @@ function stackedReasons(box, groups, times, extend) {
   }
   new TimeChart(box, {
     label: "Metadata requests per second by reason",
-    unit: "Metadata requests of producers per second, by reason",
+    unit,
     height: LINE_PX,
     times,
     y: { format: number },
@@ -182,7 +198,7 @@ function latency(plot, data) {
     const line = (name, field, colorName, rest) => ({ name, values: group[field], color: colorName, ...rest });
     new TimeChart(box, {
       label: `Latency of ${group.name} over time`,
-      unit: "latency of acknowledged records, by the second of the ack",
+      unit: `latency of acknowledged records, by the second of the ack${within(data.timeline, "over each")}`,
       height: LINE_PX + 40,
       times,
       y: { format: microseconds, tick: roundMicroseconds, isLog: true },
@@ -196,6 +212,9 @@ function latency(plot, data) {
       ],
     });
   });
+  const silent = data.timeline.groups.filter((group) => !groups.includes(group));
+  noteWithout(plot, silent, "no record of it was acknowledged");
+  noteGroups(plot, data);
   return null;
 }
 
@@ -217,9 +236,11 @@ function brokers(plot, data) {
     });
   };
   nodeStates(plot, data.brokers);
-  chart("cpu_percent", 0.5, "CPU, in percent of one core", number, LINE_PX - 20);
-  chart("memory_bytes", 1, "resident memory", bytes, SMALL_PX + 20);
-  chart("under_replicated", 1, "partitions with too few replicas in sync, by their leader’s word", number, SMALL_PX);
+  const mean = within(data.brokers, "the mean of each");
+  const most = within(data.brokers, "the most of each");
+  chart("cpu_percent", 0.5, `CPU, in percent of one core${mean}`, number, LINE_PX - 20);
+  chart("memory_bytes", 1, `resident memory${most}`, bytes, SMALL_PX + 20);
+  chart("under_replicated", 1, `partitions with too few replicas in sync, by their leader’s word${most}`, number, SMALL_PX);
   noteLeftOut(plot, data.brokers.left_out, "nodes");
   return null;
 }
@@ -233,7 +254,7 @@ function generator(plot, data) {
     if (known.length > 0) new TimeChart(plot, { label, unit: label, height, isPlain, times, y, series: known });
   };
   chart(
-    "records handed over late by",
+    `records handed over late by${within(data.timeline, "over each")}`,
     LINE_PX,
     { format: microseconds, tick: roundMicroseconds, isLog: true },
     [
@@ -244,14 +265,14 @@ function generator(plot, data) {
     false,
   );
   chart(
-    "CPU, in percent of one core",
+    `CPU, in percent of one core${within(data.timeline, "the mean of each")}`,
     SMALL_PX,
     { format: number },
     [{ name: "CPU", values: own.cpu_percent, color: seriesColor(0), isFilled: true }],
     true,
   );
   chart(
-    "resident memory of chaos",
+    `resident memory of chaos${within(data.timeline, "the most of each")}`,
     SMALL_PX,
     { format: bytes },
     [{ name: "memory", values: own.rss_bytes, color: seriesColor(2), dash: DASHES[1] }],

@@ -142,5 +142,8 @@ function percentiles(plot, data) {
       { label: `Percentiles of latency of ${group.name}`, unit: "latency by percentile; baseline dashed, after it solid; (records)" },
     );
   });
+  const silent = data.timeline.groups.filter((group) => !groups.some((one) => one.name === group.name));
+  noteWithout(plot, silent, "no record of it was acknowledged");
+  noteGroups(plot, data);
   return null;
 }

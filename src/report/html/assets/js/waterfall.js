@@ -44,7 +44,9 @@ function layers(plot, data) {
   const show = (at) => box.replaceChildren(...waterfall(steps[at]));
   plot.append(...choiceOfSteps(steps, longest, show));
   plot.append(box);
-  noteLeftOut(plot, data.layers_left_out, "steps");
+  const without = data.layers.length - steps.length;
+  if (without > 0) plot.append(element("p", { class: "note" }, `${number(without)} of the steps below changed nothing that was seen in the controller’s log.`));
+  noteLeftOut(plot, data.layers_left_out, "steps, those held up for the shortest time,");
   show(longest);
   return null;
 }
@@ -97,6 +99,9 @@ function waterfall(step) {
       ]),
     ),
   );
+  const notes = element("div");
+  noteLeftOut(notes, step.stages_left_out, "stages, the last of this change,");
+  noteLeftOut(notes, step.segments_left_out, "stretches of the longest wait, the last,");
   return [
     element(
       "p",
@@ -107,6 +112,7 @@ function waterfall(step) {
     waitStrip(step, share, length),
     waterfallTable(`Layers after step ${step.step}`, head, rows),
     waterfallKey(),
+    notes,
   ].filter(Boolean);
 }
 
@@ -124,24 +130,29 @@ function stageRow(stage, step, share, held) {
   const what = [stage.what, stage.is_down ? "was down" : null, stage.never > 0 ? `${number(stage.never)} never` : null]
     .filter(Boolean)
     .join(", ");
+  // Nobody looked: that is no sign that it did not happen.
+  const isUnasked = stage.what === "not asked" && after === null;
   const shapes = isKnown(stage.time_ms)
     ? [
+        ...(stage.never > 0 ? [[share(stage.time_ms), 1, "never-seen"]] : []),
         [share(step.began_ms), share(stage.not_before_ms ?? stage.time_ms), "waiting"],
         [share(stage.not_before_ms ?? stage.time_ms), share(stage.time_ms), `unsure layer-${stage.layer}`],
         ...held,
         [share(stage.time_ms), `seen layer-${stage.layer}`],
       ]
-    : [[share(step.began_ms), 1, "never-seen"], ...held];
+    : [...(isUnasked ? [] : [[share(step.began_ms), 1, "never-seen"]]), ...held];
   const words = isKnown(after)
     ? `seen ${milliseconds(after)} after the step${within > 0 ? `, at most ${milliseconds(within)} late` : ""}`
-    : "not seen";
+    : isUnasked
+      ? "nobody asked"
+      : "not seen";
   return element(
     "tr",
     { class: stage.is_down ? "down" : null },
     element("th", { scope: "row", class: "text" }, layerTitle(stage.layer)),
     element("td", { class: "text" }, who),
     element("td", { class: "text" }, what),
-    element("td", { class: "number" }, isKnown(after) ? milliseconds(after) : "not seen"),
+    element("td", { class: "number" }, isKnown(after) ? milliseconds(after) : isUnasked ? UNKNOWN : "not seen"),
     element("td", { class: "number within" }, within > 0 ? milliseconds(within) : ""),
     element("td", { class: "picture" }, bar([[share(step.began_ms), "fault"], ...shapes], words)),
   );
@@ -254,5 +265,8 @@ function firstAck(plot, data) {
     }),
   );
   plot.append(waterfallTable("From construction to the first acknowledgement, by stage", head, rows));
+  noteLeftOut(plot, data.first_ack_left_out, "groups, the last of the plan,");
+  const silent = data.timeline.groups.filter((group) => !groups.some((one) => one.group === group.name));
+  noteWithout(plot, silent, "its producers did not tell how they came to their first acknowledgement");
   return null;
 }
