@@ -143,7 +143,7 @@ fn deleted(findings: &Findings) -> BTreeMap<&str, u32> {
 /// What no figure of the producers shows.
 fn gone((topic, count): (&str, u32)) -> String {
     let times = if count == 1 { String::new() } else { format!(" {count} times") };
-    format!("Topic {topic} was deleted{times}: what was acknowledged there before is gone, and no producer is told.")
+    format!("Topic `{topic}` was deleted{times}: what was acknowledged there before is gone, and no producer is told.")
 }
 
 fn never(findings: &Findings) -> Option<String> {
@@ -164,15 +164,15 @@ fn outside(outage: &OutageFigures) -> String {
     format!("Outside any step, {stalled} of `{group}` stalled for up to {}.", range_s(longest, longest))
 }
 
-/// `Caches of `fast` showed 6 partitions of orders 0.4 to 5.1 s after the change (50 by age).`
+/// `Caches of `fast` showed 6 partitions of `orders` 0.4 to 5.1 s after the change (50 by age).`
 fn growth(growth: &GrowthFinding) -> String {
     let GrowthFinding { group, topic, to, producers, never, .. } = growth;
     let Some(cached) = growth.cached_ms else {
-        return format!("No cache of `{group}` showed {to} partitions of {topic} by the end ({producers} producers).");
+        return format!("No cache of `{group}` showed {to} partitions of `{topic}` by the end ({producers} producers).");
     };
     let by: Vec<String> = growth.by_reason.iter().map(|(reason, count)| format!("{count} by {reason}")).collect();
     let mut text = format!(
-        "Caches of `{group}` showed {to} partitions of {topic} {} after the change ({})",
+        "Caches of `{group}` showed {to} partitions of `{topic}` {} after the change ({})",
         range_s(cached.min, cached.max),
         by.join(", ")
     );

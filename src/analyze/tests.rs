@@ -25,9 +25,9 @@ fn what_a_deleted_topic_held_is_told_as_gone() {
     assert!(summary(killed()).contains("no record was lost."));
     let once = killed().step(2, "recreate-topic", "orders (as it was)", 14_000);
     let told = summary(once);
-    assert!(told.contains("no record failed. Topic orders was deleted: what was acknowledged there before is gone"), "{told}");
+    assert!(told.contains("no record failed. Topic `orders` was deleted: what was acknowledged there before is gone"), "{told}");
     let twice = killed().step(2, "recreate-topic", "orders (3 partitions)", 14_000).step(3, "delete-topic", "orders", 16_000);
-    assert!(summary(twice).contains("Topic orders was deleted 2 times:"));
+    assert!(summary(twice).contains("Topic `orders` was deleted 2 times:"));
 }
 
 /// The reason against a run in which one pair hangs.

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::Content;
 use super::figure::figure;
 use super::table::{Look, more, shortened, table};
+use super::words::words;
 use crate::analyze::findings::Findings;
 use crate::analyze::layers::findings::{LayerFinding, Waterfall};
 use crate::record::layer::Layer;
@@ -45,11 +46,11 @@ fn step(findings: &Findings, layers: &LayerFinding) -> Markup {
     let remarks: Vec<String> = of_clients.chain(layers.remarks.iter().cloned()).collect();
     html! {
         article class="step-layers" id={ "layers-" (layers.step) } {
-            h3 { a href={ "#step-" (layers.step) } { (shortened(&title(layers, of_step))) } }
-            p class={ "held " (held_class(layers)) } { (shortened(&held(layers))) }
+            h3 { a href={ "#step-" (layers.step) } { (words(&shortened(&title(layers, of_step)))) } }
+            p class={ "held " (held_class(layers)) } { (words(&shortened(&held(layers)))) }
             @if let Some(waterfall) = &layers.waterfall { (stages_of(layers, waterfall)) }
             @if !remarks.is_empty() {
-                ul class="remarks" { @for remark in remarks.iter().take(OF_A_STEP_MAX) { li { (shortened(remark)) } } }
+                ul class="remarks" { @for remark in remarks.iter().take(OF_A_STEP_MAX) { li { (words(&shortened(remark))) } } }
                 (more(remarks.len().saturating_sub(OF_A_STEP_MAX), "remarks"))
             }
         }

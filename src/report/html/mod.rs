@@ -22,6 +22,7 @@ mod sections;
 mod steps;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 
 use super::figure::figure;
 use super::frame::Section;
-use super::table::{Look, more, table};
+use super::table::{Look, more, shortened, table};
+use super::words::words;
 use super::{Content, about, layers, steps, summary};
 use crate::analyze::findings::Findings;
 use crate::digits::grouped;
@@ -136,7 +137,7 @@ fn lines(title: &str, lines: &[String]) -> Markup {
     html! {
         @if !lines.is_empty() {
             h3 { (title) }
-            ul class="lines" { @for line in lines { li { (line) } } }
+            ul class="lines" { @for line in lines { li { (words(&shortened(line))) } } }
         }
     }
 }

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::Content;
 use super::table::{more, shortened};
+use super::words::words;
 use crate::analyze::findings::{ExpectationFinding, Findings, OutageFigures, StepFinding};
 use crate::report::text::format::{moment_ms, span_ms};
 use crate::report::text::head::all_warnings;
@@ -20,14 +21,14 @@ pub(super) fn summary(content: Content<'_>) -> Markup {
     let findings = content.findings;
     let (first, rest) = findings.summary.split_at(findings.summary.len().min(SENTENCES_FIRST));
     html! {
-        @for sentence in first { p class="sentence" { (shortened(sentence)) } }
+        @for sentence in first { p class="sentence" { (words(&shortened(sentence))) } }
         @if findings.summary.is_empty() { p class="sentence" { "Nothing was measured." } }
         (list("reasons", &findings.reasons, "reasons"))
         (worst(findings))
         @if !rest.is_empty() {
             details class="more" {
                 summary { (rest.len()) " more sentences" }
-                @for sentence in rest.iter().take(SHOWN_MAX) { p class="sentence" { (shortened(sentence)) } }
+                @for sentence in rest.iter().take(SHOWN_MAX) { p class="sentence" { (words(&shortened(sentence))) } }
                 (more(rest.len().saturating_sub(SHOWN_MAX), "sentences"))
             }
         }
@@ -39,7 +40,7 @@ pub(super) fn summary(content: Content<'_>) -> Markup {
 pub(crate) fn list(class: &str, items: &[String], what: &str) -> Markup {
     html! {
         @if !items.is_empty() {
-            ul class=(class) { @for item in items.iter().take(SHOWN_MAX) { li { (shortened(item)) } } }
+            ul class=(class) { @for item in items.iter().take(SHOWN_MAX) { li { (words(&shortened(item))) } } }
             (more(items.len().saturating_sub(SHOWN_MAX), what))
         }
     }
@@ -61,21 +62,21 @@ fn worst(findings: &Findings) -> Markup {
     let never = if outage.never_recovered > 0 { " (some did not end)" } else { "" };
     html! {
         p class="worst" {
-            "The longest outage: " strong { (span_ms(longest_ms)) } ", of " (outage.group) ", at "
-            a href={ "#step-" (step.step) } { "step " (step.step) ", " (steps::what(step)) } " at " (moment_ms(step.requested_ms)) (never) "."
+            "The longest outage at a step: " strong { (span_ms(longest_ms)) } ", of " code { (outage.group) } ", at "
+            a href={ "#step-" (step.step) } { "step " (step.step) ", " (words(&steps::what(step))) } " at " (moment_ms(step.requested_ms)) (never) "."
         }
     }
 }
 
-/// A step's own outage goes before one that had begun earlier.
+/// Of an outage at several steps, the step whose own it is goes before those that it had begun earlier than.
 fn longest(findings: &Findings) -> Option<(&StepFinding, &OutageFigures, i64)> {
     let outages =
         findings.steps.iter().filter(|step| !step.has_parts).flat_map(|step| step.outages.iter().map(move |outage| (step, outage)));
     let lengths = outages.filter_map(|(step, outage)| {
         let longest_ms = outage.outage_ms?.max;
-        (longest_ms > 0).then(|| (outage.own_ms.map_or(0, |own| own.max), longest_ms, step, outage))
+        (longest_ms > 0).then(|| (longest_ms, outage.own_ms.map_or(0, |own| own.max), step, outage))
     });
-    let (_, longest_ms, step, outage) = lengths.rev().max_by_key(|(own_ms, longest_ms, ..)| (*own_ms, *longest_ms))?;
+    let (longest_ms, _, step, outage) = lengths.rev().max_by_key(|(longest_ms, own_ms, ..)| (*longest_ms, *own_ms))?;
     Some((step, outage, longest_ms))
 }
 

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::words::words;
 use crate::digits::grouped;
 use crate::report::text::table::{Align, Titled};
 
@@ -53,7 +54,7 @@ pub(crate) fn table(titled: &Titled, look: Look) -> Markup {
                     }
                 }
             }
-            @for note in notes { p class="note" { (note) } }
+            @for note in notes { p class="note" { (words(note)) } }
             (more(left_out, "rows"))
         }
     }

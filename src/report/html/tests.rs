@@ -67,7 +67,7 @@ fn the_page_reads_without_its_script() {
         "<a href=\"#step-1\">step 1, kill node 2</a>",
         "<tr id=\"step-1\"><th scope=\"row\" class=\"number\">1</th>",
         "<th scope=\"row\" class=\"text\">records.failed == 0</th><td class=\"text met\">met</td>",
-        "<p class=\"held held-up\">held up in detected: orders/0: 9.0 of 9.3 s until the controller fenced broker 2",
+        "<p class=\"held held-up\">held up in detected: <code>orders/0</code>: 9.0 of 9.3 s until the controller fenced broker 2",
         "<td class=\"text\">TimeoutException</td><td class=\"number\">7</td><td class=\"number\">1,234</td><td class=\"number\">11.0 s</td>",
         "<figure class=\"chart\" id=\"fig-replicas\" data-chart=\"replicas\">",
         "<pre class=\"plan\"><code>name = &quot;sample&quot;",
@@ -76,6 +76,17 @@ fn the_page_reads_without_its_script() {
         assert!(markup.contains(part), "{part} is not in {markup}");
     }
     assert_eq!(page, page_of(&stream), "the same facts give another page");
+}
+
+/// An outage that had begun before its step is as long as any other.
+#[test]
+fn the_longest_outage_is_the_longest() {
+    let stream = Sample::new(&[("steady", 1)]).pairs("steady", 1, 2).load("steady", -2, 40);
+    let stream = stream.step(1, "kill", "1", 10_000).step(2, "kill", "2", 20_000);
+    let stream = stream.gap(Pair("steady", 0, 0), 9_000, Some(17_000)).gap(Pair("steady", 0, 1), 20_000, Some(25_000));
+    let page = markup(&page_of(&stream.end(40_000)));
+    let told = "The longest outage at a step: <strong>8.00 s</strong>, of <code>steady</code>, at <a href=\"#step-1\">step 1, kill node 1</a>";
+    assert!(page.contains(told), "{page}");
 }
 
 #[test]

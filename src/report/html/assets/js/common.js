@@ -67,8 +67,12 @@ function choiceOfSteps(steps, chosen, onChoose) {
   return [choice("Step", names, chosen, onChoose)];
 }
 
-/** A sentence in which names stand between backticks. */
-const sentence = (text) => text.split("`").map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
+/** A sentence in which names stand between backticks, or are partitions such as orders/0. */
+const sentence = (text) => text.split("`").flatMap((part, at) => (at % 2 === 1 ? [element("code", {}, part)] : withPartitions(part)));
+
+/** Text whose partitions are set as code. */
+const withPartitions = (text) =>
+  text.split(/(?<![\w./-])([\w.-]*[A-Za-z][\w.-]*\/\d+)(?![\w/-])/).map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
 
 /** What a bound refused is told. */
 function noteLeftOut(plot, count, what) {

@@ -106,7 +106,7 @@ function waterfall(step) {
     element(
       "p",
       { class: "unit" },
-      `step ${step.step}, ${step.label}, at ${moment(step.began_ms)}: ${[step.partition, step.change].filter(Boolean).join(", ")}`,
+      ...sentence(`step ${step.step}, ${step.label}, at ${moment(step.began_ms)}: ${[step.partition, step.change].filter(Boolean).join(", ")}`),
     ),
     step.held ? element("p", { class: "held" }, ...sentence(step.held)) : null,
     waitStrip(step, share, length),
