@@ -84,7 +84,7 @@ fn longest(findings: &Findings) -> Option<(&StepFinding, &OutageFigures, i64)> {
 pub(super) fn expectations(findings: &Findings) -> Markup {
     html! {
         @if !findings.expectations.is_empty() {
-            div class="scroll" {
+            div class="scroll" tabindex="0" role="region" aria-label="What the plan expects" {
                 table class="figures" id="table-expectations" {
                     caption { "What the plan expects" }
                     thead { tr { th scope="col" class="text" { "expected" } th scope="col" class="text" { "outcome" } th scope="col" class="text" { "measured" } } }

@@ -41,7 +41,7 @@ pub(crate) fn table(titled: &Titled, look: Look) -> Markup {
     let class = |at: usize| if table.columns()[at].1 == Align::Left { "text" } else { "number" };
     html! {
         @if !table.rows().is_empty() {
-            div class="scroll" {
+            div class="scroll" tabindex="0" role="region" aria-label=(title) {
                 table class="figures" id=[look.id] {
                     caption { (title) }
                     thead { tr { @for at in &columns { th scope="col" class=(class(*at)) { (table.columns()[*at].0) } } } }

@@ -76,6 +76,12 @@ fn the_page_reads_without_its_script() {
         assert!(markup.contains(part), "{part} is not in {markup}");
     }
     assert_eq!(page, page_of(&stream), "the same facts give another page");
+    // A script that was blocked leaves no `noscript` behind: the page itself says what is missing, until the script hides that.
+    let pictures = markup.matches("<figure ").count();
+    let told = markup.matches("<p class=\"note without-script\">This picture needs JavaScript. Its figures are in ").count();
+    assert!(pictures > 8 && told == pictures && !markup.contains("<noscript"), "{told} of {pictures}");
+    assert!(assets::STYLES[1].contains("html.js .without-script { display: none; }"));
+    assert!(!markup.contains("class=\"js"), "nothing is hidden before the script runs");
 }
 
 /// An outage that had begun before its step is as long as any other.
@@ -85,7 +91,8 @@ fn the_longest_outage_is_the_longest() {
     let stream = stream.step(1, "kill", "1", 10_000).step(2, "kill", "2", 20_000);
     let stream = stream.gap(Pair("steady", 0, 0), 9_000, Some(17_000)).gap(Pair("steady", 0, 1), 20_000, Some(25_000));
     let page = markup(&page_of(&stream.end(40_000)));
-    let told = "The longest outage at a step: <strong>8.00 s</strong>, of <code>steady</code>, at <a href=\"#step-1\">step 1, kill node 1</a>";
+    let told =
+        "The longest outage at a step: <strong>8.00 s</strong>, of <code>steady</code>, at <a href=\"#step-1\">step 1, kill node 1</a>";
     assert!(page.contains(told), "{page}");
 }
 

@@ -43,17 +43,25 @@ function beginPage(fillers, data) {
   onPaper(figures, fillers, data);
 }
 
-/** Print shows every figure, on white, as wide as a page. */
+/** What is folded away in the page's own text; a figure's table is made only when somebody opens it. */
+const folded = () => [...document.querySelectorAll("main details:not([open])")].filter((details) => details.closest(".plot") === null);
+
+/** Print shows every figure, on white, as wide as a page, and all that is folded away. */
 function onPaper(figures, fillers, data) {
   const root = document.documentElement;
+  let opened = [];
+  const openAll = (isOpen) => opened.forEach((details) => details.toggleAttribute("open", isOpen));
   addEventListener("beforeprint", () => {
     root.classList.add("printing");
+    opened = folded();
+    openAll(true);
     figures.forEach((figure) => fillFigure(figure, fillers, data));
     resizes.forEach((resize) => resize(PAPER_PX));
     recolor();
   });
   addEventListener("afterprint", () => {
     root.classList.remove("printing");
+    openAll(false);
     resizes.forEach((resize) => resize());
     recolor();
   });

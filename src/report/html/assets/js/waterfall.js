@@ -45,7 +45,10 @@ function layers(plot, data) {
   plot.append(...choiceOfSteps(steps, longest, show));
   plot.append(box);
   const without = data.layers.length - steps.length;
-  if (without > 0) plot.append(element("p", { class: "note" }, `${number(without)} of the steps below changed nothing that was seen in the controller’s log.`));
+  if (without > 0)
+    plot.append(
+      element("p", { class: "note" }, `${number(without)} of the steps below changed nothing that was seen in the controller’s log.`),
+    );
   noteLeftOut(plot, data.layers_left_out, "steps, those held up for the shortest time,");
   show(longest);
   return null;
@@ -53,12 +56,12 @@ function layers(plot, data) {
 
 /** A table whose last column is drawn. */
 function waterfallTable(caption, head, rows) {
-  const parts = [
-    element("caption", { class: "for-readers" }, caption),
-    element("thead", {}, head),
-    element("tbody", {}, ...rows),
-  ];
-  return element("div", { class: "scroll" }, element("table", { class: "figures waterfall" }, ...parts));
+  const parts = [element("caption", { class: "for-readers" }, caption), element("thead", {}, head), element("tbody", {}, ...rows)];
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    element("table", { class: "figures waterfall" }, ...parts),
+  );
 }
 
 const heldMs = (step) => step.segments.reduce((sum, segment) => sum + segment.for_ms, 0);
@@ -106,7 +109,9 @@ function waterfall(step) {
     element(
       "p",
       { class: "unit" },
-      ...sentence(`step ${step.step}, ${step.label}, at ${moment(step.began_ms)}: ${[step.partition, step.change].filter(Boolean).join(", ")}`),
+      ...sentence(
+        `step ${step.step}, ${step.label}, at ${moment(step.began_ms)}: ${[step.partition, step.change].filter(Boolean).join(", ")}`,
+      ),
     ),
     step.held ? element("p", { class: "held" }, ...sentence(step.held)) : null,
     waitStrip(step, share, length),
