@@ -105,8 +105,6 @@ pub struct RequesterLines {
     pub name: String,
     /// Requests sent.
     pub sent: Figures<Number>,
-    /// Requests answered.
-    pub ok: Figures<Number>,
     /// Requests that never will be.
     pub failed: Figures<Number>,
 }

@@ -111,7 +111,6 @@ impl GroupSeries {
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
     sent: u64,
-    ok: u64,
     failed: u64,
 }
 
@@ -125,7 +124,6 @@ impl Merge for Asking {
     fn merge(&mut self, later: Self) {
         self.told.merge(later.told);
         self.asked.sent += later.asked.sent;
-        self.asked.ok += later.asked.ok;
         self.asked.failed += later.asked.failed;
     }
 }
@@ -138,7 +136,7 @@ pub(super) struct RequesterSeries {
 
 impl RequesterSeries {
     pub(super) fn add(&mut self, bucket: i64, worker: u32, second: &RequesterSecond) {
-        let asked = Asked { sent: second.sent, ok: second.ok, failed: second.failed };
+        let asked = Asked { sent: second.sent, failed: second.failed };
         self.line.add(bucket, Asking { told: Told::once(worker), asked });
     }
 
@@ -148,11 +146,6 @@ impl RequesterSeries {
 
     pub(super) fn finding(&self, name: &str, scale: Scale) -> RequesterLines {
         let rate = |count: fn(Asked) -> u64| self.line.figures(scale, |asking| Number::rate(count(asking.asked), asking.told.seconds()));
-        RequesterLines {
-            name: name.to_owned(),
-            sent: rate(|asked| asked.sent),
-            ok: rate(|asked| asked.ok),
-            failed: rate(|asked| asked.failed),
-        }
+        RequesterLines { name: name.to_owned(), sent: rate(|asked| asked.sent), failed: rate(|asked| asked.failed) }
     }
 }

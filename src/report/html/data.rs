@@ -6,6 +6,7 @@ use super::Content;
 use super::frame::inert;
 use super::layers::{OF_A_STEP_MAX, shown};
 use super::steps::longest_ms;
+use super::table::shortened;
 use crate::analyze::Spread;
 use crate::analyze::findings::{Findings, GroupFinding, StepFinding};
 use crate::analyze::layers::findings::{LayerFinding, SegmentFinding, StageFinding};
@@ -23,11 +24,10 @@ const FIRST_ACK_MAX: usize = 100;
 
 #[derive(Debug, Serialize)]
 struct Data<'a> {
-    run: Run<'a>,
     from_ms: i64,
     to_ms: i64,
     phases: &'a [PhaseSpan],
-    steps: Vec<Step<'a>>,
+    steps: Vec<Step>,
     steps_left_out: usize,
     timeline: &'a Timeline,
     brokers: &'a NodeLines,
@@ -42,22 +42,12 @@ struct Data<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Run<'a> {
-    plan: &'a str,
-    steady_at: &'a str,
-    verdict: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Step<'a> {
+struct Step {
     step: u32,
-    parent: Option<u32>,
-    round: Option<u32>,
     label: String,
     requested_ms: i64,
     acknowledged_ms: Option<i64>,
     observed_ms: Option<i64>,
-    outcome: Option<&'a str>,
     has_parts: bool,
 }
 
@@ -132,13 +122,12 @@ struct FirstAckStage {
 
 /// The data as text that may stand within a `script` element.
 pub(super) fn json(content: Content<'_>) -> Result<String, serde_json::Error> {
-    let Content { run, findings, series, .. } = content;
+    let Content { findings, series, .. } = content;
     let SeriesFinding { from_ms, to_ms, phases, timeline, brokers, percentiles, partitions, caches, outages } = series;
     let (steps, steps_left_out) = steps(findings);
     let shown = shown(findings);
     let telling = || findings.groups.iter().filter(|group| group.first_ack_stages_ms.acknowledged.is_some());
     let data = Data {
-        run: Run { plan: &run.plan, steady_at: &run.steady_at, verdict: findings.verdict.word() },
         from_ms: *from_ms,
         to_ms: *to_ms,
         phases,
@@ -159,7 +148,7 @@ pub(super) fn json(content: Content<'_>) -> Result<String, serde_json::Error> {
 }
 
 /// Those with the longest outages, if they are too many; in the order of firing.
-fn steps(findings: &Findings) -> (Vec<Step<'_>>, usize) {
+fn steps(findings: &Findings) -> (Vec<Step>, usize) {
     let mut order: Vec<&StepFinding> = findings.steps.iter().collect();
     order.sort_by_key(|step| std::cmp::Reverse(longest_ms(step)));
     order.truncate(STEPS_MAX);
@@ -168,23 +157,20 @@ fn steps(findings: &Findings) -> (Vec<Step<'_>>, usize) {
     (order.into_iter().map(step).collect(), left_out)
 }
 
-fn step(step: &StepFinding) -> Step<'_> {
+fn step(step: &StepFinding) -> Step {
     Step {
         step: step.step,
-        parent: step.parent,
-        round: step.round,
-        label: what(step),
+        label: shortened(&what(step)),
         requested_ms: step.requested_ms,
         acknowledged_ms: step.acknowledged_ms,
         observed_ms: step.observed_ms,
-        outcome: step.outcome.as_deref(),
         has_parts: step.has_parts,
     }
 }
 
 /// What a step is called; `step 7` if nothing is known of it.
 fn label(findings: &Findings, number: u32) -> String {
-    findings.steps.iter().find(|step| step.step == number).map_or_else(|| format!("step {number}"), what)
+    findings.steps.iter().find(|step| step.step == number).map_or_else(|| format!("step {number}"), |step| shortened(&what(step)))
 }
 
 fn step_layers<'a>(findings: &Findings, layers: &'a LayerFinding) -> StepLayers<'a> {

@@ -240,6 +240,8 @@ function brokers(plot, data) {
   const most = within(data.brokers, "the most of each");
   chart("cpu_percent", 0.5, `CPU, in percent of one core${mean}`, number, LINE_PX - 20);
   chart("memory_bytes", 1, `resident memory${most}`, bytes, SMALL_PX + 20);
+  const last = within(data.brokers, "at the end of each");
+  chart("leaders", 1, `partitions led, by each broker’s own word${last}`, number, SMALL_PX);
   chart("under_replicated", 1, `partitions with too few replicas in sync, by their leader’s word${most}`, number, SMALL_PX);
   noteLeftOut(plot, data.brokers.left_out, "nodes");
   return null;
