@@ -23,7 +23,7 @@ const EVENTS_MAX: usize = 2_000;
 const SHOWN_MAX: usize = 40;
 
 /// Events that are shown of all together.
-const SHOWN_EVENTS_MAX: usize = 15_000;
+const SHOWN_EVENTS_MAX: usize = 10_000;
 
 type Key = (TopicName, PartitionIndex);
 

@@ -12,10 +12,10 @@ use crate::record::files::millis;
 const SIDE_MAX: usize = 100;
 
 /// Outages that are shown of all steps together.
-const CELLS_MAX: usize = 25_000;
+const CELLS_MAX: usize = 20_000;
 
 /// Steps that are shown: nobody chooses among more.
-const STEPS_MAX: usize = 500;
+const STEPS_MAX: usize = 400;
 
 type Producer = (usize, u32);
 type Partition = (usize, i32);

@@ -126,7 +126,7 @@ fn rows_columns_and_steps_without_room_are_counted() {
     }
     let map = series(&stream.end(2_000_000)).outages;
     assert_eq!((map.rows.len(), map.rows_left_out, map.columns.len(), map.columns_left_out), (1, 0, 100, 30));
-    assert_eq!((map.steps.len(), map.steps_left_out, map.left_out), (500, 20, 20));
+    assert_eq!((map.steps.len(), map.steps_left_out, map.left_out), (400, 120, 120));
 }
 
 #[test]

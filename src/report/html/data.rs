@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Content;
 use super::frame::inert;
-use super::layers::{OF_A_STEP_MAX, shown};
+use super::layers::{STAGES_MAX, shown};
 use super::steps::longest_ms;
 use super::table::shortened;
 use crate::analyze::Spread;
@@ -17,7 +17,7 @@ use crate::record::layer::Layer;
 use crate::report::text::steps::what;
 
 /// Steps that are drawn.
-const STEPS_MAX: usize = 1_000;
+const STEPS_MAX: usize = 500;
 
 /// Groups whose way to the first acknowledgement is drawn.
 const FIRST_ACK_MAX: usize = 100;
@@ -183,10 +183,10 @@ fn step_layers<'a>(findings: &Findings, layers: &'a LayerFinding) -> StepLayers<
         partition: waterfall.and_then(|waterfall| waterfall.partition.as_deref()),
         change: waterfall.map(|waterfall| waterfall.change.as_str()),
         last_ack_ms: waterfall.and_then(|waterfall| waterfall.last_ack_ms),
-        stages: stages.iter().take(OF_A_STEP_MAX).map(stage).collect(),
-        stages_left_out: stages.len().saturating_sub(OF_A_STEP_MAX),
-        segments: segments.iter().take(OF_A_STEP_MAX).map(segment).collect(),
-        segments_left_out: segments.len().saturating_sub(OF_A_STEP_MAX),
+        stages: stages.iter().take(STAGES_MAX).map(stage).collect(),
+        stages_left_out: stages.len().saturating_sub(STAGES_MAX),
+        segments: segments.iter().take(STAGES_MAX).map(segment).collect(),
+        segments_left_out: segments.len().saturating_sub(STAGES_MAX),
         held: layers.held.as_ref().map(|held| held.in_words.as_str()),
     }
 }

@@ -13,10 +13,13 @@ use crate::report::text::layers::{caches, end_of, held, held_longest, rows, titl
 use crate::report::text::table::{Table, Titled};
 
 /// Steps whose layers are shown; those that were held up longest.
-const SHOWN_MAX: usize = 40;
+const SHOWN_MAX: usize = 30;
 
-/// Stages, remarks and the like of one step that are shown.
-pub(super) const OF_A_STEP_MAX: usize = 80;
+/// Stages, and stretches of the longest wait, that are drawn of one step: more than a dozen nodes and as many groups have.
+pub(super) const STAGES_MAX: usize = 60;
+
+/// Rows of stages, and remarks, of one step: nodes that knew at about the same time share a row.
+const ROWS_MAX: usize = 30;
 
 /// The column of bars in the table on the screen: the picture has them.
 const BARS: usize = 5;
@@ -50,8 +53,8 @@ fn step(findings: &Findings, layers: &LayerFinding) -> Markup {
             p class={ "held " (held_class(layers)) } { (words(&shortened(&held(layers)))) }
             @if let Some(waterfall) = &layers.waterfall { (stages_of(layers, waterfall)) }
             @if !remarks.is_empty() {
-                ul class="remarks" { @for remark in remarks.iter().take(OF_A_STEP_MAX) { li { (words(&shortened(remark))) } } }
-                (more(remarks.len().saturating_sub(OF_A_STEP_MAX), "remarks"))
+                ul class="remarks" { @for remark in remarks.iter().take(ROWS_MAX) { li { (words(&shortened(remark))) } } }
+                (more(remarks.len().saturating_sub(ROWS_MAX), "remarks"))
             }
         }
     }
@@ -63,7 +66,7 @@ fn stages_of(layers: &LayerFinding, waterfall: &Waterfall) -> Markup {
         details class="stages" {
             summary { "Stages" }
             (table(&Titled::new("When each layer knew, since the fault", without_bars(&rows)), Look::NAMELESS))
-            (more(rows.rows().len().saturating_sub(OF_A_STEP_MAX), "stages"))
+            (more(rows.rows().len().saturating_sub(ROWS_MAX), "stages"))
         }
     }
 }
@@ -79,6 +82,6 @@ fn held_class(layers: &LayerFinding) -> &'static str {
 
 fn without_bars(bars: &Table) -> Table {
     let mut table = Table::new(&["<layer", "<who", "<what", "after", "within"]);
-    bars.rows().iter().take(OF_A_STEP_MAX).for_each(|row| table.row(row[..BARS].iter().cloned()));
+    bars.rows().iter().take(ROWS_MAX).for_each(|row| table.row(row[..BARS].iter().cloned()));
     table
 }

@@ -1,16 +1,14 @@
 //! The page as a whole: what it holds, what it never does, and how large it may get.
 
+mod bounds;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::analyze::Analysis;
-use crate::analyze::layers::findings::{SegmentFinding, StageFinding};
-use crate::analyze::series::findings::{GroupLines, Lane, LeaderLane, NodeLine, OutageColumn, OutageRow, OutageStep};
-use crate::analyze::series::number::Number;
 use crate::record::fact::{Fact, RunStarted};
-use crate::record::layer::Layer;
 use crate::record::sample::scenes::killed;
 use crate::record::sample::{Pair, Sample};
 
@@ -241,100 +239,4 @@ fn a_run_that_was_cut_off_or_never_began_has_a_page_too() {
     let stopped = Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) };
     let nothing = page_of(&Sample { facts: Sample::new(&[("steady", 1)]).at(-2_000, stopped).facts });
     assert!(nothing.contains("INTERRUPTED") && !nothing.contains("<figure"), "there is nothing to draw");
-}
-
-/// Everything at once is more than any run has.
-#[test]
-fn the_page_of_a_run_at_all_bounds_is_below_five_megabytes() {
-    let analysis = analysis(&killed().gap(Pair("steady", 0, 1), 12_000, None).end(40_000));
-    let (mut findings, mut series) = (analysis.finish(), analysis.series());
-    let step = findings.steps[0].clone();
-    findings.steps = (1..=1_000).map(|number| crate::analyze::findings::StepFinding { step: number, ..step.clone() }).collect();
-    for step in &mut findings.steps {
-        step.outages = vec![step.outages[0].clone(); 12];
-    }
-    let layers = findings.layers[0].clone();
-    let waterfall = layers.waterfall.clone().unwrap();
-    let stage = StageFinding { what: "registered, broker epoch 1234".to_owned(), ..waterfall.stages[0].clone() };
-    let segment =
-        SegmentFinding { layer: Layer::BrokerCache, node: Some(1), group: Some("steady".to_owned()), since_ms: 7_200_000, for_ms: 123_456 };
-    for number in 1..=1_000 {
-        let mut layers = layers.clone();
-        layers.step = number;
-        let waterfall = layers.waterfall.as_mut().unwrap();
-        (waterfall.stages, waterfall.segments) = (vec![stage.clone(); 100], vec![segment.clone(); 100]);
-        layers.remarks = vec!["Brokers disagreed on orders/2 for 21.9 s (the longest of 6 partitions)".repeat(3); 100];
-        findings.layers.push(layers);
-    }
-    findings.summary = vec!["A sentence of ordinary length about what happened to producers at a step.".repeat(2); 1_000];
-    findings.warnings.clone_from(&findings.summary);
-    at_bounds(&mut series);
-    let mut errors = ErrorLedger::default();
-    for code in 0..2_000 {
-        let Fact::RecordErrors { group, outcome, kind, text, count, first_us, last_us, .. } = lost("steady", &"x".repeat(9_000)) else {
-            continue;
-        };
-        let fact = Fact::RecordErrors { group, outcome, kind, code: Some(code), text, count, first_us, last_us };
-        errors.fold(&crate::record::fact::Stamped { time_us: 0, worker: 0, fact });
-    }
-    let run = RunStarted { plan_text: "[[step]]\n".repeat(100_000), ..analysis.run().unwrap().clone() };
-    let page = page(Content { run: &run, findings: &findings, series: &series, errors: &errors }).unwrap();
-    assert!(page.len() < 5_000_000, "{} bytes", page.len());
-    assert!(page.contains("more rows are not on this page"), "what is left out is told");
-}
-
-/// As much as the folds let through, with figures of many digits.
-fn at_bounds(series: &mut SeriesFinding) {
-    let rates = vec![Some(Number(12_345.67)); 600];
-    let times = vec![Some(1_234_567_u64); 600];
-    let reasons = ["age", "disconnect", "produce_error", "metadata_error"].map(|reason| (reason.to_owned(), rates.clone()));
-    let group = GroupLines {
-        name: "steady".to_owned(),
-        due: rates.clone(),
-        ok: rates.clone(),
-        failed: vec![Some(Number(0.0)); 600],
-        indeterminate: vec![Some(Number(0.0)); 600],
-        in_flight: times.clone(),
-        stalled_pairs: times.clone(),
-        requests: Some(reasons.into()),
-        response_p50_us: times.clone(),
-        response_p99_us: times.clone(),
-        response_max_us: times.clone(),
-        service_p50_us: times.clone(),
-        service_p99_us: times.clone(),
-        service_max_us: times.clone(),
-    };
-    let node = NodeLine {
-        node: 1,
-        state: vec![Some("running".to_owned()); 600],
-        cpu_percent: vec![Some(Number(98.76)); 600],
-        memory_bytes: vec![Some(1_234_567_890); 600],
-        under_replicated: vec![Some(2_000); 600],
-        leaders: vec![Some(2_000); 600],
-    };
-    let lane = Lane {
-        topic: "orders".to_owned(),
-        partition: 1_234,
-        events: vec![(7_200_000, Some(3), Some(1_000), vec![1, 2, 3]); 15_000 / 40],
-        high_watermark: vec![(7_200_000, Some(1_234_567)); 600],
-        ..Lane::default()
-    };
-    let leaders = LeaderLane {
-        group: "steady".to_owned(),
-        producer: 499,
-        topic: "orders".to_owned(),
-        partition: 1_999,
-        events: vec![(7_200_000, Some(3)); 50],
-        events_left_out: 1_234,
-        known_until_ms: Some(7_200_000),
-    };
-    series.timeline.time_ms = vec![7_200_000; 600];
-    (series.timeline.groups, series.brokers.nodes) = (vec![group; 12], vec![node; 12]);
-    (series.partitions.topics, series.caches.leaders) = (vec![lane; 40], vec![leaders; 200]);
-    series.outages.rows =
-        (0..100).map(|producer| OutageRow { group: "steady".to_owned(), producer, due_until_ms: Some(7_200_000) }).collect();
-    series.outages.columns = (0..100).map(|partition| OutageColumn { topic: "orders".to_owned(), partition }).collect();
-    series.outages.first_due_ms = vec![vec![Some(1_234_567); 100]; 100];
-    let step = |step| OutageStep { step, requested_ms: 1_234_567, until_ms: Some(1_234_567), cells: vec![(99, 99, 12_345, true); 50] };
-    series.outages.steps = (1..=500).map(step).collect();
 }
