@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::{Exit, junit};
+use crate::analyze::findings::Verdict;
 use crate::report::html::REPORT;
 use crate::report::junit::document;
-use crate::report::replay::{Replay, ReplayError};
+use crate::report::replay::Replay;
 
 /// Arguments of `chaos report`.
 #[derive(Clone, Debug, clap::Args)]
@@ -30,24 +31,36 @@ pub(super) struct ReportArgs {
     no_html: bool,
 }
 
-/// Prints the summaries and writes the pages. Gives the exit code of the worst verdict: it says what the runs came to, so a page that cannot be
-/// written is only warned of.
+/// Prints the summaries and writes the pages, run by run: no more than one is in memory, for a run of hours is large. Gives the exit code of
+/// the worst verdict: it says what the runs came to, so a page that cannot be written is only warned of.
 ///
 /// # Errors
 /// If a folder holds no readable facts, or the output cannot be written.
 pub(super) fn run(args: &ReportArgs, out: &mut dyn Write, warnings: &mut dyn Write, colour: bool) -> anyhow::Result<Exit> {
-    let runs = args.dirs.iter().map(|dir| Replay::read(dir)).collect::<Result<Vec<Replay>, ReplayError>>()?;
+    let (mut verdicts, mut suites, mut files) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, dir) in args.dirs.iter().enumerate() {
+        let run = Replay::read(dir)?;
+        verdicts.push(run.findings().verdict);
+        suites.extend(args.junit.is_some().then(|| run.suite().told()));
+        if args.json {
+            files.push(run.json()?);
+        } else {
+            let gap = if at == 0 { "" } else { "\n\n" };
+            write!(out, "{gap}{}", run.text(!args.no_html && has_page(&run, warnings), colour))?;
+        }
+    }
     if let Some(file) = &args.junit {
-        junit::write(file, &document(&runs.iter().map(Replay::suite).collect::<Vec<_>>()))?;
+        junit::write(file, &document(suites))?;
     }
     if args.json {
-        write_json(&runs, out)?;
-    } else {
-        let summaries: Vec<String> = runs.iter().map(|run| run.text(!args.no_html && has_page(run, warnings), colour)).collect();
-        write!(out, "{}", summaries.join("\n\n"))?;
+        write_json(&files, out)?;
     }
-    let worst = runs.iter().map(|run| run.findings().verdict).max_by_key(|verdict| Exit::from(*verdict).code());
-    Ok(worst.map_or(Exit::Success, Exit::from))
+    Ok(worst(verdicts))
+}
+
+/// The exit code of the worst.
+fn worst(verdicts: Vec<Verdict>) -> Exit {
+    verdicts.into_iter().map(Exit::from).max_by_key(|exit| exit.code()).unwrap_or(Exit::Success)
 }
 
 /// Whether the page could be written.
@@ -60,9 +73,8 @@ fn has_page(run: &Replay, warnings: &mut dyn Write) -> bool {
     written.is_ok()
 }
 
-fn write_json(runs: &[Replay], out: &mut dyn Write) -> anyhow::Result<()> {
-    let files = runs.iter().map(Replay::json).collect::<Result<Vec<String>, ReplayError>>()?;
-    match files.as_slice() {
+fn write_json(files: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
+    match files {
         [file] => write!(out, "{file}")?,
         _ => writeln!(out, "[\n{}\n]", files.iter().map(|file| file.trim_end()).collect::<Vec<_>>().join(",\n"))?,
     }
@@ -94,6 +106,20 @@ mod tests {
         let (code, text) = report(&[&whole, &killed], false);
         assert_eq!(code, Exit::Interrupted);
         assert!(text.contains("sample  PASS") && text.contains("sample  INTERRUPTED"), "{text}");
+    }
+
+    /// Each run is told before the next one is read, so that one alone is in memory.
+    #[test]
+    fn what_came_before_a_folder_that_is_no_runs_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        sample_run(root.path(), true);
+        std::fs::remove_file(root.path().join(REPORT)).unwrap();
+        let dirs = vec![root.path().to_path_buf(), root.path().join("none")];
+        let args = ReportArgs { dirs, json: false, junit: None, no_html: false };
+        let mut out = Vec::new();
+        let error = run(&args, &mut out, &mut Vec::new(), false).unwrap_err().to_string();
+        assert!(error.contains("none is not the folder of a run"), "{error}");
+        assert!(String::from_utf8(out).unwrap().starts_with("sample  PASS") && root.path().join(REPORT).exists());
     }
 
     #[test]

@@ -117,7 +117,7 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
     };
     // What came of the run is told in any case.
     let exit = show(&ended, arguments.json, globals)?;
-    file.map_or(Ok(()), |file| junit::write(file, &document(&[ended.taken.suite()])))?;
+    file.map_or(Ok(()), |file| junit::write(file, &document([ended.taken.suite().told()])))?;
     Ok(exit)
 }
 

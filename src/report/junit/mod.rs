@@ -26,12 +26,29 @@ pub struct Suite<'a> {
     pub folder: &'a Path,
 }
 
+impl Suite<'_> {
+    /// The suite as it will be written: nothing of its run is needed any more.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        Told { kinds: self.findings.checks.iter().map(|check| kind(check.verdict)).collect(), element: suite(self) }
+    }
+}
+
+/// A suite that has been told.
+#[derive(Clone, Debug)]
+pub struct Told {
+    element: Element,
+    /// Of each of its cases.
+    kinds: Vec<Option<&'static str>>,
+}
+
 /// The document of some runs, with a line end.
 #[must_use]
-pub fn document(suites: &[Suite<'_>]) -> String {
-    let checks = || suites.iter().flat_map(|suite| &suite.findings.checks);
-    let root = counted(Element::new("testsuites").attribute("name", "chaos"), checks());
-    xml::document(&suites.iter().fold(root, |root, of| root.child(suite(of))))
+pub fn document(suites: impl IntoIterator<Item = Told>) -> String {
+    let suites: Vec<Told> = suites.into_iter().collect();
+    let kinds: Vec<_> = suites.iter().flat_map(|suite| suite.kinds.iter().copied()).collect();
+    let root = counted(Element::new("testsuites").attribute("name", "chaos"), &kinds);
+    xml::document(&suites.into_iter().fold(root, |root, suite| root.child(suite.element)))
 }
 
 /// The document of a run that has not come to an end, or to nothing at all: one case, with an error that says why.
@@ -47,7 +64,8 @@ pub fn unfinished(plan: &str, why: &str) -> String {
 fn suite(suite: &Suite<'_>) -> Element {
     let Suite { run, findings, folder } = *suite;
     let name = run.map_or("(unnamed run)", |run| run.plan.as_str());
-    let mut element = counted(Element::new("testsuite").attribute("name", name), &findings.checks);
+    let kinds: Vec<_> = findings.checks.iter().map(|check| kind(check.verdict)).collect();
+    let mut element = counted(Element::new("testsuite").attribute("name", name), &kinds);
     if let Some(length_ms) = findings.ended_ms.zip(run).map(|(ended_ms, run)| ended_ms + run.phases_us[0] / 1000) {
         element = element.attribute("time", &seconds(length_ms));
     }
@@ -97,8 +115,7 @@ fn kind(verdict: Verdict) -> Option<&'static str> {
     }
 }
 
-fn counted<'a>(element: Element, checks: impl IntoIterator<Item = &'a CheckFinding>) -> Element {
-    let kinds: Vec<Option<&str>> = checks.into_iter().map(|check| kind(check.verdict)).collect();
+fn counted(element: Element, kinds: &[Option<&str>]) -> Element {
     let count = |wanted: &str| kinds.iter().filter(|kind| **kind == Some(wanted)).count().to_string();
     element.attribute("tests", &kinds.len().to_string()).attribute("failures", &count("failure")).attribute("errors", &count("error"))
 }

@@ -12,7 +12,7 @@ fn told(stream: &Sample) -> String {
     let mut analysis = Analysis::new();
     stream.facts.iter().for_each(|fact| analysis.fold(fact));
     let findings = analysis.finish();
-    document(&[Suite { run: analysis.run(), findings: &findings, folder: Path::new("results/a run") }])
+    document([Suite { run: analysis.run(), findings: &findings, folder: Path::new("results/a run") }.told()])
 }
 
 fn killed() -> Sample {
@@ -100,11 +100,11 @@ fn several_runs_are_several_suites() {
     killed().end(20_000).facts.iter().for_each(|fact| analysis.fold(fact));
     let findings = analysis.finish();
     let suite = Suite { run: analysis.run(), findings: &findings, folder: Path::new("results") };
-    let text = document(&[suite, suite]);
+    let text = document([suite.told(), suite.told()]);
     let document = Document::parse(&text).unwrap();
     assert_eq!(document.root_element().children().filter(Node::is_element).count(), 2);
     assert_eq!(counts(document.root_element()), ["14", "2", "2"]);
-    assert_eq!(super::document(&[suite, suite]), text, "the same bytes each time");
+    assert_eq!(super::document([suite.told(), suite.told()]), text, "the same bytes each time");
 }
 
 proptest! {
