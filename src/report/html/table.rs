@@ -12,6 +12,9 @@ pub(crate) const ROWS_MAX: usize = 1_000;
 /// Characters that a cell has at most.
 const CELL_MAX: usize = 500;
 
+/// Depths of indented text that can be told apart.
+const INDENTS_MAX: usize = 3;
+
 /// How a table differs from a plain one.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
@@ -47,7 +50,7 @@ pub(crate) fn table(titled: &Titled, look: Look) -> Markup {
                     thead { tr { @for at in &columns { th scope="col" class=(class(*at)) { (table.columns()[*at].0) } } } }
                     tbody {
                         @for row in table.rows().iter().take(ROWS_MAX) {
-                            tr id=[(look.row_id)(row)] class=[row_class(row, look)] {
+                            tr id=[(look.row_id)(row)] class=[(look.row_class)(row)] {
                                 @for (place, at) in columns.iter().enumerate() { (cell(&row[*at], class(*at), place == 0)) }
                             }
                         }
@@ -69,21 +72,22 @@ pub(crate) fn more(left_out: usize, what: &str) -> Markup {
 
 fn cell(text: &str, class: &str, is_first: bool) -> Markup {
     let shown = shortened(text.trim_start());
-    let class = if shown == "unknown" { format!("{class} unknown") } else { class.to_owned() };
+    let mut class = class.to_owned();
+    if shown == "unknown" {
+        class.push_str(" unknown");
+    }
+    if let Some(depth) = depth(text) {
+        class.push_str(&format!(" indent-{depth}"));
+    }
     html! {
         @if is_first { th scope="row" class=(class) { (shown) } } @else { td class=(class) { (shown) } }
     }
 }
 
-/// Indented text stands for a part of what is above it.
-fn row_class(row: &[String], look: Look) -> Option<String> {
-    let indent = row.iter().map(|cell| cell.len() - cell.trim_start().len()).max().unwrap_or(0);
-    let part = (indent > 0).then(|| format!("part-{}", indent / 2));
-    let own = (look.row_class)(row).map(str::to_owned);
-    match (part, own) {
-        (Some(part), Some(own)) => Some(format!("{part} {own}")),
-        (part, own) => part.or(own),
-    }
+/// How deep a cell's text stands for a part of what is above it: in tables of text, two spaces each. `None`: it does not.
+fn depth(text: &str) -> Option<usize> {
+    let spaces = text.len() - text.trim_start_matches(' ').len();
+    (spaces > 1).then(|| (spaces / 2).min(INDENTS_MAX))
 }
 
 /// Text that fits, with dots if it was cut.
@@ -91,5 +95,28 @@ pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(CELL_MAX) {
         Some((end, _)) => format!("{} ...", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::text::table::Table;
+
+    #[test]
+    fn indented_text_is_indented_where_it_stands_and_nothing_else() {
+        let mut rows = Table::new(&["step", "<what"]);
+        for (step, what) in [("1", "rolling all"), ("2", "  kill 1"), ("12", "    wait"), ("3", "                    ")] {
+            rows.row([step.to_owned(), format!("{what}x")]);
+        }
+        let html = table(&Titled::new("Steps", rows), Look::NAMELESS).into_string();
+        for cell in [
+            "<tr><th scope=\"row\" class=\"number\">1</th><td class=\"text\">rolling allx</td></tr>",
+            "<tr><th scope=\"row\" class=\"number\">2</th><td class=\"text indent-1\">kill 1x</td></tr>",
+            "<td class=\"text indent-2\">waitx</td>",
+            "<td class=\"text indent-3\">x</td>",
+        ] {
+            assert!(html.contains(cell), "{cell} is not in {html}");
+        }
     }
 }
