@@ -1,5 +1,7 @@
 //! All sections in the order of the page; most are pictures with the tables that belong to them.
 
+use std::cmp::Reverse;
+
 use maud::{Markup, html};
 
 use super::figure::figure;
@@ -91,14 +93,17 @@ fn clients(content: Content<'_>) -> Markup {
     }
 }
 
-/// Kinds of errors that are shown.
+/// Kinds of errors that are shown, those with most records.
 const ERRORS_MAX: usize = 300;
 
 fn errors(content: Content<'_>) -> Markup {
     let mut rows = Table::new(&["<group", "<kind", "code", "count", "first", "last", "<text of the first"]);
-    let sums = content.errors.sums();
+    let mut sums: Vec<_> = content.errors.sums().collect();
     let left_out = sums.len().saturating_sub(ERRORS_MAX);
-    for (key, sum) in sums.take(ERRORS_MAX) {
+    sums.sort_by_key(|(_, sum)| Reverse(sum.count));
+    sums.truncate(ERRORS_MAX);
+    sums.sort_by_key(|(key, _)| *key);
+    for (key, sum) in sums {
         rows.row([
             key.group.clone(),
             key.kind.clone(),
@@ -111,7 +116,7 @@ fn errors(content: Content<'_>) -> Markup {
     }
     html! {
         (table(&Titled::new("What went wrong with records and batches", rows), Look::plain("table-errors")))
-        (more(left_out, "rows"))
+        (more(left_out, "rows, those with the fewest records,"))
     }
 }
 

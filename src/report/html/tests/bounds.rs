@@ -37,7 +37,8 @@ fn the_page_of_a_run_at_all_bounds_is_below_five_megabytes() {
     let page = page(Content { run: &run, findings: &findings, series: &series, errors: &errors_beyond_bounds() }).unwrap();
     assert!(page.len() < BYTES_MAX, "{} bytes", page.len());
     assert!(page.len() > BYTES_MAX / 2, "{} bytes: the bounds are not reached any more", page.len());
-    assert!(page.contains("more rows are not on this page"), "what is left out is told");
+    assert!(page.contains("1,700 more rows, those with the fewest records, are not on this page"), "what is left out is told");
+    assert!(page.contains("<td class=\"number\">1999</td><td class=\"number\">1,235</td>"), "the most frequent error has no row");
 }
 
 fn steps_at_bounds(findings: &mut Findings) {
@@ -66,8 +67,8 @@ fn errors_beyond_bounds() -> ErrorLedger {
     let mut errors = ErrorLedger::default();
     for of_code in 0..2_000 {
         let mut fact = lost("steady", &"x".repeat(9_000));
-        if let Fact::RecordErrors { code, .. } = &mut fact {
-            *code = Some(of_code);
+        if let Fact::RecordErrors { code, count, .. } = &mut fact {
+            (*code, *count) = (Some(of_code), if of_code == 1_999 { 1_235 } else { 1_234 });
         }
         errors.fold(&Stamped { time_us: 0, worker: 0, fact });
     }
