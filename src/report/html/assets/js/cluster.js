@@ -138,7 +138,7 @@ function nodeStates(plot, line) {
     .filter((node) => hasAny(node.state))
     .map((node) => {
       const events = line.time_ms.map((time, at) => [time, node.state[at]]);
-      const blocks = blocksOf(events, line.time_ms[line.time_ms.length - 1] + line.bucket_ms, ([, state]) => ({
+      const blocks = blocksOf(events, Math.min(line.time_ms[line.time_ms.length - 1] + line.bucket_ms, Time.full.to), ([, state]) => ({
         key: state ?? "",
         text: state ?? UNKNOWN,
         color: isKnown(state) ? (STATES[state] ?? ["ink-soft"])[0] : null,

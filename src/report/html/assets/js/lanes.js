@@ -37,6 +37,8 @@ function lanes(parent, options) {
     const all = options.rows.length;
     laneChart(box, { ...options, rows });
     if (rows.length < all) {
+      // Paper has no button.
+      box.append(element("p", { class: "note" }, `${number(rows.length)} of ${number(all)} rows are shown. `));
       box.append(button(`Show all ${all}`, { class: "tool" }, () => draw(options.rows)));
     }
   };

@@ -4,15 +4,21 @@
 const LINE_PX = 200;
 const SMALL_PX = 120;
 
-/** Values of each bucket, at its beginning (`share` 0), middle or end. */
-const timesOf = (line, share) => line.time_ms.map((time) => time + share * line.bucket_ms);
+/** Values of each second, at its beginning (`share` 0), middle or end. Of more seconds they stand in the middle; nothing stands beyond the end
+ *  of what was told. */
+function timesOf(line, share) {
+  const shift = line.bucket_ms > 1000 ? line.bucket_ms / 2 : share * line.bucket_ms;
+  return line.time_ms.map((time) => Math.max(time, Math.min(time + shift, Time.full.to)));
+}
 
 const hasAny = (values) => Array.isArray(values) && values.some(isKnown);
 
 /** Steps hold until the bucket's end, so the last one needs an end of its own. */
 function stepped(line) {
   const { time_ms: times, bucket_ms: bucket } = line;
-  return { times: [...times, times[times.length - 1] + bucket], extend: (values) => [...values, values[values.length - 1]] };
+  const last = times[times.length - 1];
+  const end = Math.max(last, Math.min(last + bucket, Time.full.to));
+  return { times: [...times, end], extend: (values) => [...values, values[values.length - 1]] };
 }
 
 /** Sums over groups; unknown as soon as one of them is. */
