@@ -6,6 +6,7 @@
 mod browser;
 mod compare;
 mod facts;
+mod reading;
 
 use std::path::PathBuf;
 
@@ -217,50 +218,18 @@ fn the_keyboard_moves_the_cursor_says_what_is_there_and_zooms() {
     browser.run("document.querySelector('#fig-percentiles .canvas').focus();");
     browser.press("ArrowRight");
     assert!(said(&mut browser).contains(" %"), "{}", said(&mut browser));
+    // At the end of the longest curve stands its greatest value: none took longer.
+    (0..80).for_each(|_| browser.press("ArrowRight"));
+    assert!(said(&mut browser).contains("(the longest of ") && !said(&mut browser).contains("took longer"), "{}", said(&mut browser));
+    // The first producer is at its end five seconds before the run.
+    browser.run("document.querySelector('#fig-caches .canvas').focus();");
+    browser.press("End");
+    assert!(said(&mut browser).ends_with("steady 0 orders/0: not known from 55.0 s on"), "{}", said(&mut browser));
     browser.run("document.querySelector('#fig-outages canvas').focus();");
     browser.press("ArrowRight");
     assert!(said(&mut browser).contains("steady 0, orders/"), "{}", said(&mut browser));
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-#[test]
-fn a_phone_scrolls_down_and_never_sideways() {
-    let Some(mut browser) = opened(ORDINARY, 390) else { return };
-    let wide = browser.run(
-        "document.querySelectorAll('details').forEach((details) => { details.open = true; });
-         await new Promise(requestAnimationFrame);
-         const scrolls = (node) => node !== null && (getComputedStyle(node).overflowX !== 'visible' || scrolls(node.parentElement));
-         const { scrollWidth, clientWidth } = document.documentElement;
-         return [innerWidth, scrollWidth - clientWidth, [...document.querySelectorAll('main *')]
-           .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && !scrolls(node.parentElement))
-           .map((node) => node.outerHTML.slice(0, 120))];",
-    );
-    assert_eq!(wide, json!([390, 0, []]));
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-#[test]
-fn dark_is_drawn_anew_and_paper_has_every_figure_on_white() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = Page::of(ORDINARY);
-    browser.open(&page.path());
-    draw_all(&mut browser);
-    browser.run("window.inLight = document.querySelector('#fig-records canvas').toDataURL();");
-    browser.call("Emulation.setEmulatedMedia", &json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]}));
-    browser.wait_until("document.querySelector('#fig-records canvas').toDataURL() !== window.inLight");
-    assert_eq!(browser.complaints(), [""; 0]);
-
-    // Opened anew, nothing far down has been drawn yet.
-    browser.open(&page.path());
-    browser.run(
-        "addEventListener('beforeprint', () => {
-           const style = getComputedStyle(document.documentElement);
-           window.paper = [style.backgroundColor, [...document.querySelectorAll('figure.chart')].every((figure) => figure.dataset.drawn !== undefined)];
-         });",
-    );
-    browser.call("Page.printToPDF", &json!({"printBackground": true}));
-    assert_eq!(browser.run("return window.paper;"), json!(["rgb(255, 255, 255)", true]));
-    assert_ne!(browser.run("return getComputedStyle(document.documentElement).backgroundColor;"), "rgb(255, 255, 255)");
+    (1..ORDINARY.partitions).for_each(|_| browser.press("ArrowRight"));
+    assert_eq!(said(&mut browser), "steady 0, orders/5: never used");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
