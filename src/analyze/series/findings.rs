@@ -178,8 +178,8 @@ pub struct Lanes {
     pub left_out: u64,
 }
 
-/// Time, leader, leader epoch, ISR. No leader and no epoch: the topic is gone.
-pub type PartitionEvent = (i64, Option<i32>, Option<i32>, Vec<i32>);
+/// Time, leader, leader epoch, ISR, how many replicas it has. No leader and no epoch: the topic is gone.
+pub type PartitionEvent = (i64, Option<i32>, Option<i32>, Vec<i32>, usize);
 
 /// A partition over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -92,7 +92,7 @@ impl LaneSet {
         image.partitions.iter().for_each(|state| self.state(time_ms, state));
         let there: BTreeSet<(&TopicName, PartitionIndex)> = image.partitions.iter().map(|state| (&state.topic, state.partition)).collect();
         let missing = self.lanes.iter_mut().filter(|((topic, partition), lane)| !there.contains(&(topic, *partition)) && lane.exists());
-        missing.for_each(|(_, lane)| lane.event((time_ms, None, None, Vec::new())));
+        missing.for_each(|(_, lane)| lane.gone(time_ms));
     }
 
     /// Takes in what a node said of the partitions that it leads.
@@ -111,8 +111,8 @@ impl LaneSet {
     }
 
     fn state(&mut self, time_ms: i64, state: &PartitionState) {
-        let event =
-            (time_ms, state.leader.map(|node| node.0), Some(state.leader_epoch.0), state.isr.iter().map(|node| node.0).collect::<Vec<_>>());
+        let in_sync = state.isr.iter().map(|node| node.0).collect();
+        let event = (time_ms, state.leader.map(|node| node.0), Some(state.leader_epoch.0), in_sync, state.replicas.len());
         if let Some(lane) = self.lane(&state.topic, state.partition) {
             lane.event(event);
         }
@@ -120,7 +120,7 @@ impl LaneSet {
 
     fn gone(&mut self, time_ms: i64, topic: &TopicName) {
         let of_topic = self.lanes.range_mut((topic.clone(), PartitionIndex(i32::MIN))..=(topic.clone(), PartitionIndex(i32::MAX)));
-        of_topic.filter(|(_, lane)| lane.exists()).for_each(|(_, lane)| lane.event((time_ms, None, None, Vec::new())));
+        of_topic.filter(|(_, lane)| lane.exists()).for_each(|(_, lane)| lane.gone(time_ms));
     }
 
     fn lane(&mut self, topic: &TopicName, partition: PartitionIndex) -> Option<&mut LaneSeries> {
@@ -171,7 +171,7 @@ impl LaneSeries {
     fn event(&mut self, event: PartitionEvent) {
         let last = self.last.replace(event.clone());
         let last = last.as_ref();
-        if last.is_some_and(|last| (last.1, last.2, &last.3) == (event.1, event.2, &event.3)) {
+        if last.is_some_and(|last| (last.1, last.2, &last.3, last.4) == (event.1, event.2, &event.3, event.4)) {
             return;
         }
         self.leaders_changed += u64::from(last.is_some_and(|last| (last.1, last.2) != (event.1, event.2)));
@@ -181,6 +181,10 @@ impl LaneSeries {
             self.known_until_ms = self.known_until_ms.or(Some(event.0));
             self.events_left_out += 1;
         }
+    }
+
+    fn gone(&mut self, time_ms: i64) {
+        self.event((time_ms, None, None, Vec::new(), 0));
     }
 
     /// Whether the log had it when it last told of it.

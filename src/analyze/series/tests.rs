@@ -87,7 +87,7 @@ fn a_kill_shows_in_partitions_caches_and_outages() {
     let found = series(&killed());
     let moved = &found.partitions.topics[0];
     assert_eq!((moved.topic.as_str(), moved.partition), ("orders", 0));
-    assert_eq!(moved.events, [(-1_500, Some(2), Some(4), vec![1, 2, 3]), (19_001, Some(3), Some(5), vec![1, 3])]);
+    assert_eq!(moved.events, [(-1_500, Some(2), Some(4), vec![1, 2, 3], 3), (19_001, Some(3), Some(5), vec![1, 3], 3)]);
     let cache = found.caches.leaders.iter().find(|lane| lane.producer == 0 && lane.partition == 0).unwrap();
     assert_eq!(cache.events, [(-1_300, Some(2)), (19_040, Some(3))]);
     assert_eq!(found.caches.counts[0].events, [(-1_300, 3, Some("start".to_owned()))]);

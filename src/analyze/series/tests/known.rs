@@ -35,8 +35,8 @@ fn a_log_that_nobody_tells_of_any_more_is_known_until_then() {
 #[test]
 fn a_partition_that_is_gone_has_neither_leader_nor_epoch() {
     let removed = ControllerChange::TopicRemoved { topic: "orders".into(), topic_id: topic_id() };
-    let gone: PartitionEvent = (20_000, None, None, Vec::new());
-    let again: PartitionEvent = (25_000, Some(1), Some(0), vec![1, 2]);
+    let gone: PartitionEvent = (20_000, None, None, Vec::new(), 0);
+    let again: PartitionEvent = (25_000, Some(1), Some(0), vec![1, 2], 3);
     let deleted = first_lane(&cluster().record(501, removed, 20_000).record(502, Part(0, 1, 0, &[1, 2]).made(), 25_000).end(40_000));
     assert_eq!(deleted.events[1..], [gone.clone(), again]);
     // An image has all that there are.

@@ -125,7 +125,7 @@ fn cluster_at_bounds(series: &mut SeriesFinding) {
     let lane = Lane {
         topic: TOPIC.to_owned(),
         partition: 1_234,
-        events: vec![(7_200_000, Some(3), Some(1_000), vec![1, 2, 3]); 10_000 / 40],
+        events: vec![(7_200_000, Some(3), Some(1_000), vec![1, 2, 3], 3); 10_000 / 40],
         high_watermark: vec![(7_200_000, Some(1_234_567)); 600],
         ..Lane::default()
     };

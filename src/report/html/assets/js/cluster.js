@@ -48,7 +48,7 @@ function replicas(plot, data) {
     tableOnDemand(
       "Leaders and replicas in sync as a table",
       "What the controller’s log said, by partition and time",
-      ["partition", "time", "leader", "leader epoch", "in sync"],
+      ["partition", "time", "leader", "leader epoch", "in sync", "replicas"],
       () => sorted.flatMap(replicaCells),
     ),
   );
@@ -58,11 +58,11 @@ function replicas(plot, data) {
 function replicaCells(topic) {
   const name = `${topic.topic}/${topic.partition}`;
   const rows = topic.events.map((event) => {
-    const [time, leader, epoch, isr] = event;
-    if (isDeleted(event)) return [name, moment(time), "topic deleted", "", ""];
-    return [name, moment(time), isKnown(leader) ? String(leader) : "none", String(epoch), isr.join(" ") || "none"];
+    const [time, leader, epoch, isr, replicas] = event;
+    if (isDeleted(event)) return [name, moment(time), "topic deleted", "", "", ""];
+    return [name, moment(time), isKnown(leader) ? String(leader) : "none", String(epoch), isr.join(" ") || "none", String(replicas)];
   });
-  return [...rows, ...notKnownFrom(topic).map((time) => [name, time, UNKNOWN, UNKNOWN, UNKNOWN])];
+  return [...rows, ...notKnownFrom(topic).map((time) => [name, time, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN])];
 }
 
 /** The moment from which on a lane is not known, if that is before the end. */
@@ -76,23 +76,27 @@ function noteCut(plot, lanes, what) {
 
 function replicaRow(topic) {
   const end = endOf(topic);
-  const most = topic.events.reduce((high, event) => Math.max(high, event[3].length), 0);
   const leaders = blocksOf(topic.events, end, (event) => (isDeleted(event) ? DELETED : nodeBlock(event[1])));
   const full = blocksOf(topic.events, end, (event) => ({
-    key: `${event[1]} ${event[2]} ${event[3]}`,
+    key: `${event[1]} ${event[2]} ${event[3]} ${event[4]}`,
     isDeleted: isDeleted(event),
     leader: event[1],
     epoch: event[2],
     isr: event[3],
+    replicas: event[4],
   }));
-  const counted = blocksOf(topic.events, end, (event) => ({ key: isDeleted(event) ? null : event[3].length, count: event[3].length }));
+  const counted = blocksOf(topic.events, end, (event) => ({
+    key: isDeleted(event) ? null : `${event[3].length} ${event[4]}`,
+    count: event[3].length,
+    most: event[4],
+  }));
   const inSync = counted.filter((block) => block.key !== null);
   const marks = topic.high_watermark ?? [];
   return {
     name: [`${topic.topic}/${topic.partition}`],
     bands: [
       { top: 4, height: 15, blocks: leaders },
-      { top: 21, height: 5, steps: inSync, most },
+      { top: 21, height: 5, steps: inSync },
       { top: 29, height: 10, curve: marks },
     ],
     words: (at) => {
@@ -101,7 +105,7 @@ function replicaRow(topic) {
       if (block.isDeleted) return DELETED.words;
       const mark = marks.findLast((one) => one[0] <= at);
       const who = isKnown(block.leader) ? `leader ${block.leader}, epoch ${block.epoch}` : "no leader";
-      return `${who}, in sync ${block.isr.join(" ") || "none"}, high watermark ${mark && isKnown(mark[1]) ? number(mark[1]) : UNKNOWN}`;
+      return `${who}, in sync ${block.isr.join(" ") || "none"} of ${number(block.replicas)} replicas, high watermark ${mark && isKnown(mark[1]) ? number(mark[1]) : UNKNOWN}`;
     },
   };
 }

@@ -100,7 +100,7 @@ function drawLanes(u, rows, rowPx) {
     for (const part of row.bands) {
       const place = [y + part.top * band, part.height * band];
       if (part.blocks) drawBlocks(u, part.blocks, ...place);
-      if (part.steps) drawSteppedArea(u, part.steps, part.most, ...place);
+      if (part.steps) drawSteppedArea(u, part.steps, ...place);
       if (part.curve) drawCurve(u, part.curve, ...place);
     }
   });
@@ -155,10 +155,11 @@ function drawBlocks(u, blocks, y, height) {
   }
 }
 
-/** How many of `most`, as the height of an area; the missing part stays empty and is outlined. */
-function drawSteppedArea(u, steps, most, y, height) {
+/** How many of the most that there can be, as the height of an area; the missing part stays empty and is outlined. */
+function drawSteppedArea(u, steps, y, height) {
   const { ctx } = u;
   for (const step of steps) {
+    const { most } = step;
     const place = span(u, step.from, step.to);
     if (place === null) continue;
     const [start, end] = place;
