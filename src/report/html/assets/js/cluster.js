@@ -151,7 +151,12 @@ function nodeStates(plot, line) {
       return { name: [`node ${node.node}`], bands: [{ top: 3, height: 16, blocks }], words: (at) => blockAt(blocks, at)?.text ?? UNKNOWN };
     });
   if (rows.length > 0)
-    lanes(plot, { label: "State of each node", unit: "state of each node, as the container engine says", rows, rowPx: 22 });
+    lanes(plot, {
+      label: "State of each node",
+      unit: `state of each node, as the container engine says${within(line, "the last that is not running of each")}`,
+      rows,
+      rowPx: 22,
+    });
 }
 
 function caches(plot, data) {
