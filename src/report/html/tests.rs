@@ -97,6 +97,19 @@ fn the_longest_outage_is_the_longest() {
 }
 
 #[test]
+fn each_table_tells_what_it_has_no_room_for() {
+    let stream = Sample::new(&[("steady", 1)]).load("steady", -2, 10).requesters("storm", -2, 10, |_| {});
+    let stream = (0..20).fold(stream, |stream, step| {
+        let second = 10 + i64::from(step);
+        let stream = stream.step(step + 1, "kill", "1", 1_000 * second);
+        stream.load("steady", second, second + 1).requesters("storm", second, second + 1, |_| {})
+    });
+    let page = markup(&page_of(&stream.end(40_000)));
+    // Requests and their round trips; nobody looked at the nodes' CPU.
+    assert_eq!(page.matches("later parts are in run.json").count(), 2);
+}
+
+#[test]
 fn every_link_within_the_page_has_a_place_and_every_id_is_its_own() {
     let page = markup(&page_of(&killed().end(40_000)));
     let values = |before: &str| page.split(before).skip(1).map(|rest| rest.split('"').next().unwrap()).collect::<Vec<_>>();

@@ -45,11 +45,15 @@ fn requests(findings: &Findings) -> Titled {
             or_unknown(client.response_bytes_per_second_max.map(bytes)),
         ])
     });
-    let mut notes = vec!["in 1 s: the most in any second; of each: min / median / max over producers".to_owned()];
-    if findings.storm.len() > SHOWN_MAX {
-        notes.push(format!("{} later parts are in run.json", findings.storm.len() - SHOWN_MAX));
-    }
-    Titled { notes, ..Titled::new("Metadata requests by time, in whole seconds", table) }
+    let notes =
+        ["in 1 s: the most in any second; of each: min / median / max over producers".to_owned()].into_iter().chain(later(findings));
+    Titled { notes: notes.collect(), ..Titled::new("Metadata requests by time, in whole seconds", table) }
+}
+
+/// How many parts have no rows; each table tells it, for each is read by itself.
+fn later(findings: &Findings) -> Option<String> {
+    let count = findings.storm.len().saturating_sub(SHOWN_MAX);
+    (count > 0).then(|| format!("{count} later parts are in run.json"))
 }
 
 fn round_trips(findings: &Findings) -> Titled {
@@ -58,7 +62,8 @@ fn round_trips(findings: &Findings) -> Titled {
         let times = client.round_trip?;
         Some(vec![grouped(times.count), span_us(times.p50_us), span_us(times.p99_us), span_us(times.max_us)])
     });
-    Titled::new("Round trips of Metadata requests, from send to answer", table)
+    let notes = later(findings).into_iter().collect();
+    Titled { notes, ..Titled::new("Round trips of Metadata requests, from send to answer", table) }
 }
 
 /// A row per part and group for which `cells` has any; the part is named in its first.
@@ -83,7 +88,8 @@ fn cpu(findings: &Findings) -> Titled {
         }
         table.row([name(findings, part), format!("{all:.0}"), nodes.join("  ")]);
     }
-    Titled::new("CPU of the nodes by time, in percent of one core, while they were up", table)
+    let notes = later(findings).into_iter().collect();
+    Titled { notes, ..Titled::new("CPU of the nodes by time, in percent of one core, while they were up", table) }
 }
 
 /// `baseline`, `1 kill node 2`.
