@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::Content;
 use super::figure::figure;
+use super::steps::link;
 use super::table::{Look, more, shortened, table};
 use super::words::words;
 use crate::analyze::findings::Findings;
@@ -49,7 +50,7 @@ fn step(findings: &Findings, layers: &LayerFinding) -> Markup {
     let remarks: Vec<String> = of_clients.chain(layers.remarks.iter().cloned()).collect();
     html! {
         article class="step-layers" id={ "layers-" (layers.step) } {
-            h3 { a href={ "#step-" (layers.step) } { (words(&shortened(&title(layers, of_step)))) } }
+            h3 { (link(findings, layers.step, &words(&shortened(&title(layers, of_step))))) }
             p class={ "held " (held_class(layers)) } { (words(&shortened(&held(layers)))) }
             @if let Some(waterfall) = &layers.waterfall { (stages_of(layers, waterfall)) }
             @if !remarks.is_empty() {

@@ -49,6 +49,13 @@ fn shown(findings: &Findings) -> BTreeSet<u32> {
     order.into_iter().take_while(fits).map(|step| step.step).collect()
 }
 
+/// A step's name, which leads to its row if it has one.
+pub(super) fn link(findings: &Findings, step: u32, name: &Markup) -> Markup {
+    html! {
+        @if shown(findings).contains(&step) { a href={ "#step-" (step) } { (name) } } @else { (name) }
+    }
+}
+
 /// The longest outage of any group; 0 without any.
 pub(super) fn longest_ms(step: &StepFinding) -> i64 {
     step.outages.iter().filter_map(|outage| outage.outage_ms).map(|spread| spread.max).max().unwrap_or(0)

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::Content;
+use super::steps::link;
 use super::table::{more, shortened};
 use super::words::words;
 use crate::analyze::findings::{ExpectationFinding, Findings, OutageFigures, StepFinding};
@@ -60,10 +61,11 @@ fn warnings(findings: &Findings) -> Markup {
 fn worst(findings: &Findings) -> Markup {
     let Some((step, outage, longest_ms)) = longest(findings) else { return html! {} };
     let never = if outage.never_recovered > 0 { " (some did not end)" } else { "" };
+    let name = html! { "step " (step.step) ", " (words(&steps::what(step))) };
     html! {
         p class="worst" {
             "The longest outage at a step: " strong { (span_ms(longest_ms)) } ", of " code { (outage.group) } ", at "
-            a href={ "#step-" (step.step) } { "step " (step.step) ", " (words(&steps::what(step))) } " at " (moment_ms(step.requested_ms)) (never) "."
+            (link(findings, step.step, &name)) " at " (moment_ms(step.requested_ms)) (never) "."
         }
     }
 }

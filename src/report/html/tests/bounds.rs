@@ -1,6 +1,6 @@
 //! How large the page may get: everything at its bound at once is more than any run has.
 
-use super::{analysis, lost};
+use super::{analysis, links_lead_somewhere, lost, markup};
 use crate::analyze::findings::{Findings, GroupFinding, StepFinding};
 use crate::analyze::layers::findings::{SegmentFinding, StageFinding};
 use crate::analyze::series::findings::{
@@ -37,6 +37,7 @@ fn the_page_of_a_run_at_all_bounds_is_below_five_megabytes() {
     let page = page(Content { run: &run, findings: &findings, series: &series, errors: &errors_beyond_bounds() }).unwrap();
     assert!(page.len() < BYTES_MAX, "{} bytes", page.len());
     assert!(page.len() > BYTES_MAX / 2, "{} bytes: the bounds are not reached any more", page.len());
+    links_lead_somewhere(&markup(&page));
     assert!(page.contains("1,700 more rows, those with the fewest records, are not on this page"), "what is left out is told");
     assert!(page.contains("<td class=\"number\">1999</td><td class=\"number\">1,235</td>"), "the most frequent error has no row");
 }
@@ -55,7 +56,8 @@ fn layers_at_bounds(findings: &mut Findings) {
     let segment = SegmentFinding { layer, node: Some(1), group, since_ms: 7_200_000, for_ms: 123_456 };
     for number in 1..=1_000 {
         let mut layers = layers.clone();
-        layers.step = number;
+        // Most of them beyond those that have a row.
+        layers.step = number + 500;
         let waterfall = layers.waterfall.as_mut().unwrap();
         (waterfall.stages, waterfall.segments) = (vec![stage.clone(); 100], vec![segment.clone(); 100]);
         layers.remarks = vec!["Brokers disagreed on orders/2 for 21.9 s (the longest of 6 partitions)".repeat(3); 100];
