@@ -224,7 +224,7 @@ fn the_keyboard_moves_the_cursor_says_what_is_there_and_zooms() {
     // The first producer is at its end five seconds before the run.
     browser.run("document.querySelector('#fig-caches .canvas').focus();");
     browser.press("End");
-    assert!(said(&mut browser).ends_with("steady 0 orders/0: not known from 55.0 s on"), "{}", said(&mut browser));
+    assert!(said(&mut browser).ends_with("steady 0 orders: not known from 55.0 s on"), "{}", said(&mut browser));
     browser.run("document.querySelector('#fig-outages canvas').focus();");
     browser.press("ArrowRight");
     assert!(said(&mut browser).contains("steady 0, orders/"), "{}", said(&mut browser));

@@ -96,11 +96,13 @@ impl CacheSeries {
         (self.groups.number(group), producer.0, self.topics.number(topic.as_str()), partition.0)
     }
 
-    /// Pairs with the longest outages first, then those that changed most; then in order.
+    /// Partition counts that stayed behind first, leaders of pairs with the longest outages first, then those that changed most; then in order.
     pub(super) fn finding(&self, outage: Outage<'_>) -> Caches {
         let of_pair =
             |(group, producer, topic, partition): &Key| outage(self.groups.name(*group), *producer, self.topics.name(*topic), *partition);
-        let (counts, counts_left_out) = self.counts.shown(|_| 0);
+        let most = self.most_partitions();
+        let is_behind = |key: &Key| self.last_count(key) < most.get(&key.2).copied();
+        let (counts, counts_left_out) = self.counts.shown(|key| i64::from(is_behind(key)));
         let (leaders, leaders_left_out) = self.leaders.shown(of_pair);
         Caches {
             counts: counts.into_iter().map(|(key, lane)| self.count_lane(*key, lane)).collect(),
@@ -111,6 +113,20 @@ impl CacheSeries {
             leaders_refused: self.leaders.refused,
             untold: self.untold(),
         }
+    }
+
+    fn last_count(&self, key: &Key) -> Option<u32> {
+        self.counts.lanes.get(key)?.events.last().map(|(_, count, _)| *count)
+    }
+
+    /// Of each topic, the most that any cache showed last.
+    fn most_partitions(&self) -> BTreeMap<usize, u32> {
+        let mut most = BTreeMap::new();
+        for key in self.counts.lanes.keys() {
+            let of_topic = most.entry(key.2).or_insert(0);
+            *of_topic = self.last_count(key).map_or(*of_topic, |count| count.max(*of_topic));
+        }
+        most
     }
 
     fn untold(&self) -> Vec<UntoldCaches> {

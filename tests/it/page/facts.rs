@@ -244,11 +244,24 @@ impl Run {
                 }
             }
         }
+        if number == 1 {
+            self.grow(at_ms + 2500);
+        }
         for group in shape.groups {
             let at = (at_ms + 2000) * 1000;
             let errors = json!({"group": group, "outcome": "failed", "kind": "TimeoutException", "code": 7, "text": shape.text, "count": 1,
                                 "first_us": at, "last_us": at});
             self.fact(at_ms + 3000, "record_errors", errors);
+        }
+    }
+
+    /// All producers but the last of each group learn of one partition more.
+    fn grow(&mut self, at_ms: i64) {
+        let shape = self.shape;
+        for (group, producer) in shape.groups.iter().flat_map(|group| (1..shape.producers).map(move |after| (group, after - 1))) {
+            let count = json!({"group": group, "producer": producer, "topic": shape.topic, "topic_id": TOPIC_ID, "from": shape.partitions,
+                               "to": shape.partitions + 1, "node": 2, "reason": "age", "update_version": 3});
+            self.fact(at_ms, "partition_count", count);
         }
     }
 

@@ -16,6 +16,23 @@ fn who_told_nothing_is_named_where_it_is_missing() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+#[test]
+fn a_cache_that_did_not_follow_has_a_row_beside_those_that_did() {
+    let Some(mut browser) = opened(ORDINARY, 1280) else { return };
+    let notes = browser.run("return [...document.querySelectorAll('#fig-caches .note')].map((note) => note.textContent).join(' ');");
+    assert!(!notes.as_str().unwrap().contains("from the first answer on"), "all showed one topic, which grew: {notes}");
+    browser.run("document.querySelector('#fig-caches .canvas').focus();");
+    browser.press("End");
+    let mut rows = Vec::new();
+    for _ in 0..ORDINARY.producers {
+        rows.push(browser.run("return document.querySelector('#fig-caches .said').textContent;").to_string());
+        browser.press("ArrowDown");
+    }
+    assert!(rows.iter().any(|said| said.contains("steady 3 orders: 6 partitions, since a request by reason start")), "{rows:?}");
+    assert!(rows.iter().any(|said| said.contains("steady 2 orders: 7 partitions, since a request by reason age")), "{rows:?}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 /// As a reader has it whose browser, or whose mail program, runs no script.
 #[test]
 fn without_its_script_the_page_says_where_the_figures_of_each_picture_are() {

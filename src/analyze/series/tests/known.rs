@@ -69,6 +69,19 @@ fn producers_that_never_told_of_their_caches_are_counted() {
     assert_eq!(untold, [of("steady", 3, 2, 1), of("foreign", 2, 2, 2)]);
 }
 
+/// Who never learned that a topic grew is what one looks for.
+#[test]
+fn of_too_many_caches_those_that_stayed_behind_are_kept() {
+    let stream = (0..300).fold(Sample::new(&[("steady", 300)]), |stream, producer| {
+        let pair = Pair("steady", producer, 0);
+        let stream = stream.counted(pair, (0, 3), "start", 2, 900);
+        if producer < 298 { stream.counted(pair, (3, 6), "age", 3, 12_000) } else { stream }
+    });
+    let caches = series(&stream.end(30_000)).caches;
+    let behind: Vec<u32> = caches.counts.iter().filter(|lane| lane.events.len() == 1).map(|lane| lane.producer).collect();
+    assert_eq!((caches.counts.len(), caches.counts_left_out, behind), (200, 100, vec![298, 299]));
+}
+
 /// A run that was killed is drawn up to its last fact, not up to the end that its plan has.
 #[test]
 fn a_run_that_was_cut_off_ends_with_its_last_fact() {

@@ -163,9 +163,10 @@ function caches(plot, data) {
   const all = data.caches ?? { counts: [], leaders: [], untold: [] };
   const { counts, leaders } = all;
   if (counts.length + leaders.length === 0) return "No producer told what its cache shows: only some engines do.";
-  const [grown, told] = [counts, leaders].map((list) => list.filter((cache) => cache.events.length > 1));
+  const grown = ofChanged(counts, (cache) => cache.topic);
+  const told = ofChanged(leaders, (cache) => `${cache.topic}/${cache.partition}`);
   if (counts.length > grown.length)
-    plot.append(element("p", { class: "note" }, unchangedCounts(counts.filter((cache) => cache.events.length < 2))));
+    plot.append(element("p", { class: "note" }, unchangedCounts(counts.filter((cache) => !grown.includes(cache)))));
   if (grown.length > 0) {
     const known = [...new Set(grown.flatMap((cache) => cache.events.map((event) => event[1])))].sort((a, b) => a - b);
     const rows = grown.map((cache) => {
@@ -195,7 +196,7 @@ function caches(plot, data) {
       element(
         "p",
         { class: "note" },
-        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders stayed as they were, as long as their producers told.`,
+        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders are of partitions whose leader stayed the same in all caches that told.`,
       ),
     );
   if (told.length > 0) {
@@ -259,6 +260,12 @@ function noteUntold(plot, untold, which, what) {
       ),
     );
   }
+}
+
+/** The caches of whatever changed in one of them: those that did not follow are what one looks for. */
+function ofChanged(caches, subject) {
+  const changed = new Set(caches.filter((cache) => cache.events.length > 1).map(subject));
+  return caches.filter((cache) => changed.has(subject(cache)));
 }
 
 /** One sentence for the caches that have nothing to show over time. */
