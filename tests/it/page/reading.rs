@@ -33,6 +33,21 @@ fn a_cache_that_did_not_follow_has_a_row_beside_those_that_did() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+#[test]
+fn a_chosen_cell_of_a_wide_heat_map_is_in_view() {
+    let Some(mut browser) = opened(Shape { partitions: 100, ..ORDINARY }, 390) else { return };
+    let scrolled = "return document.querySelector('#fig-outages .heat').scrollLeft;";
+    browser.run("document.querySelector('#fig-outages canvas').focus();");
+    assert_eq!(browser.run(scrolled), json!(0));
+    (0..100).for_each(|_| browser.press("ArrowRight"));
+    let at_the_end =
+        "const heat = document.querySelector('#fig-outages .heat'); return heat.scrollWidth - heat.clientWidth - heat.scrollLeft;";
+    assert!(browser.run(at_the_end).as_f64().unwrap().abs() <= 1.0, "{}", browser.run(at_the_end));
+    assert!(browser.run(scrolled).as_f64() > Some(0.0));
+    (0..100).for_each(|_| browser.press("ArrowLeft"));
+    assert_eq!(browser.run(scrolled), json!(0));
+}
+
 /// As a reader has it whose browser, or whose mail program, runs no script.
 #[test]
 fn without_its_script_the_page_says_where_the_figures_of_each_picture_are() {

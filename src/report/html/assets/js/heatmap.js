@@ -252,7 +252,15 @@ class HeatMap {
     event.preventDefault();
     const [row, column] = this.at === null ? [0, 0] : [this.at[0] + move[0], this.at[1] + move[1]];
     this.choose([Math.min(Math.max(row, 0), this.rows.length - 1), Math.min(Math.max(column, 0), this.columns.length - 1)]);
+    this.reveal(this.at[1]);
     announce(this.said.textContent);
+  }
+
+  /** Scrolls sideways as far as a column needs; with the first one the names of rows are back. */
+  reveal(column) {
+    const left = column === 0 ? 0 : HEAT_GUTTER_PX + column * this.cellWidth;
+    const right = HEAT_GUTTER_PX + (column + 1) * this.cellWidth;
+    this.box.scrollLeft = Math.min(Math.max(this.box.scrollLeft, right - this.box.clientWidth), left);
   }
 
   choose(at) {
