@@ -37,7 +37,7 @@ fn table(findings: &ComparisonFindings, figures: &[&FigureFinding], id: &str, ti
     };
     html! {
         @if !figures.is_empty() {
-            div class="scroll" {
+            div class="scroll" tabindex="0" role="region" aria-label=(title) {
                 table class="figures" id=(id) {
                     caption { (title) }
                     thead {

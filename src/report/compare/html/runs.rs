@@ -14,7 +14,7 @@ pub(super) fn section(content: Content<'_>) -> Markup {
     let runs = &content.findings.runs;
     html! {
         @if !runs.is_empty() {
-            div class="scroll" {
+            div class="scroll" tabindex="0" role="region" aria-label="All runs" {
                 table class="figures" id="table-runs" {
                     caption { "All runs in the order in which they were made" }
                     thead {
