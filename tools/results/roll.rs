@@ -5,6 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
+use kafka_chaos::analyze::findings::Findings;
+use kafka_chaos::analyze::layers::findings::SegmentFinding;
+use kafka_chaos::record::layer::Layer;
 use kafka_chaos::report::compare::html::COMPARE;
 use kafka_chaos::report::html::REPORT;
 use serde::{Deserialize, Serialize};
@@ -31,6 +34,22 @@ pub(crate) struct RollRow {
     /// Records that failed, or of which it is unknown what became of them.
     pub(crate) failed_or_unknown: u64,
     pub(crate) metadata_requests: u64,
+    /// Kills after which a record waited.
+    pub(crate) kills: usize,
+    /// The longest wait after each, all together.
+    pub(crate) waited_ms: i64,
+    /// What of that is charged to the controller's noticing.
+    pub(crate) detected_ms: i64,
+    /// The most of a single such wait that is charged to a client's cache: all that the age is about.
+    pub(crate) client_cache_max_ms: i64,
+}
+
+/// A wait, and what of it is charged to which layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wait {
+    all_ms: i64,
+    detected_ms: i64,
+    client_cache_ms: i64,
 }
 
 /// What is read of the comparison's own conclusions.
@@ -103,6 +122,7 @@ fn row(run: &Run) -> anyhow::Result<RollRow> {
         run.findings.steps.iter().find(|step| step.action == "rolling").with_context(|| format!("{}: nothing was rolled", run.name))?;
     let outage = roll.outages.first().with_context(|| format!("{}: nobody sent during the roll", run.name))?;
     let longest = outage.outage_ms.with_context(|| format!("{}: no pairs were in use", run.name))?;
+    let waits = waits_after_kills(&run.findings);
     Ok(RollRow {
         run: run.name.clone(),
         age_ms: run.property_ms(&outage.group, AGE, 300_000)?,
@@ -112,7 +132,29 @@ fn row(run: &Run) -> anyhow::Result<RollRow> {
         outage_max_ms: longest.max,
         failed_or_unknown: run.findings.totals.failed + run.findings.totals.indeterminate,
         metadata_requests: run.lives_of(&outage.group).map(|life| life.requests).sum(),
+        kills: waits.len(),
+        waited_ms: waits.iter().map(|wait| wait.all_ms).sum(),
+        detected_ms: waits.iter().map(|wait| wait.detected_ms).sum(),
+        client_cache_max_ms: waits.iter().map(|wait| wait.client_cache_ms).max().unwrap_or(0),
     })
+}
+
+/// The longest wait after each kill, by what the layers made of it.
+fn waits_after_kills(findings: &Findings) -> Vec<Wait> {
+    let is_kill = |step: u32| findings.steps.iter().any(|found| found.step == step && found.action == "kill");
+    let of_kills = findings.layers.iter().filter(|layers| is_kill(layers.step));
+    let segments = of_kills.filter_map(|layers| Some(&layers.waterfall.as_ref()?.segments)).filter(|segments| !segments.is_empty());
+    let wait = |segments: &Vec<SegmentFinding>| {
+        let charged_ms = |layer: Option<Layer>| {
+            segments.iter().filter(|segment| layer.is_none_or(|layer| layer == segment.layer)).map(|segment| segment.for_ms).sum()
+        };
+        Wait {
+            all_ms: charged_ms(None),
+            detected_ms: charged_ms(Some(Layer::Detected)),
+            client_cache_ms: charged_ms(Some(Layer::ClientCache)),
+        }
+    };
+    segments.map(wait).collect()
 }
 
 /// Rows by age.
