@@ -11,6 +11,12 @@ pub(in crate::cli) enum ArgumentsError {
         /// The first folder.
         folder: String,
     },
+    /// An option for a comparison that was begun, without one.
+    #[error("{option} goes with --resume DIR: the comparison that it is about")]
+    NeedsResume {
+        /// The option.
+        option: &'static str,
+    },
     /// Both say which versions of Kafka there are.
     #[error("--kafka {version} and {other} both say which version of Kafka it is: leave one of them out")]
     TwoVersions {

@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["targets", "vary", "along", "repeat", "seed", "out", "cells"])]
     resume: Option<PathBuf>,
     /// With --resume: make finished runs that cannot be used anew, too; what they left is set aside
-    #[arg(long, requires = "resume")]
+    #[arg(long)]
     again: bool,
     /// Folders of runs that are repeats of one setting; once for each setting, the baseline first
     #[arg(long = "cell", value_name = "NAME=DIR,DIR", conflicts_with_all = ["targets", "vary", "along", "repeat", "seed", "dry_run"])]
@@ -90,6 +90,10 @@ pub(super) async fn run(arguments: Arguments, globals: Globals) -> anyhow::Resul
         && let Some(folder) = arguments.resume.as_ref().or_else(of_cells_there)
     {
         return Err(ArgumentsError::NeedsPlan { option: "--kafka", folder: folder.display().to_string() }.into());
+    }
+    if arguments.again && arguments.resume.is_none() {
+        // Not clap's `requires`: what conflicts with `--resume` would lift it.
+        return Err(ArgumentsError::NeedsResume { option: "--again" }.into());
     }
     if let Some(folder) = &arguments.resume {
         return resume(folder, &arguments, globals).await;
