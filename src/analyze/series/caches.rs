@@ -56,8 +56,8 @@ pub(super) struct CacheSeries {
     groups: Names,
     topics: Names,
     reasons: Names,
-    /// Producers of each group of the plan.
-    producers: Vec<(usize, u32)>,
+    /// Clients of each group of the plan: one of several producers tells for all of them.
+    clients: Vec<(usize, u32)>,
     counts: LaneSet<(i64, u32, Option<usize>)>,
     leaders: LaneSet<(i64, Option<i32>)>,
     /// When each producer was at its end, by group and producer.
@@ -73,7 +73,7 @@ impl CacheSeries {
         let time_ms = millis(stamped.time_us);
         match &stamped.fact {
             Fact::RunStarted(run) => {
-                self.producers = run.groups.iter().map(|group| (self.groups.number(&group.name), group.producers)).collect();
+                self.clients = run.groups.iter().map(|group| (self.groups.number(&group.name), group.clients())).collect();
             }
             Fact::ProducerTotals { group, producer, .. } => {
                 self.ended_ms.insert((self.groups.number(group), producer.0), time_ms);
@@ -96,13 +96,12 @@ impl CacheSeries {
         (self.groups.number(group), producer.0, self.topics.number(topic.as_str()), partition.0)
     }
 
-    /// Partition counts that stayed behind first, leaders of pairs with the longest outages first, then those that changed most; then in order.
+    /// Partition counts that stayed behind and leaders of pairs with the longest outages before others, then those that changed most; then in order.
     pub(super) fn finding(&self, outage: Outage<'_>) -> Caches {
         let of_pair =
             |(group, producer, topic, partition): &Key| outage(self.groups.name(*group), *producer, self.topics.name(*topic), *partition);
-        let most = self.most_partitions();
-        let is_behind = |key: &Key| self.last_count(key) < most.get(&key.2).copied();
-        let (counts, counts_left_out) = self.counts.shown(|key| i64::from(is_behind(key)));
+        let grown = self.grown();
+        let (counts, counts_left_out) = self.counts.shown(|key| i64::from(self.is_behind(key, &grown)));
         let (leaders, leaders_left_out) = self.leaders.shown(of_pair);
         Caches {
             counts: counts.into_iter().map(|(key, lane)| self.count_lane(*key, lane)).collect(),
@@ -115,32 +114,39 @@ impl CacheSeries {
         }
     }
 
-    fn last_count(&self, key: &Key) -> Option<u32> {
-        self.counts.lanes.get(key)?.events.last().map(|(_, count, _)| *count)
+    /// Of each topic, the most partitions that any cache showed, and since when one did.
+    fn grown(&self) -> BTreeMap<usize, (u32, i64)> {
+        let mut grown: BTreeMap<usize, (u32, i64)> = BTreeMap::new();
+        for ((_, _, topic, _), lane) in &self.counts.lanes {
+            for (time_ms, count, _) in &lane.events {
+                let most = grown.entry(*topic).or_insert((*count, *time_ms));
+                if *count > most.0 || *count == most.0 && *time_ms < most.1 {
+                    *most = (*count, *time_ms);
+                }
+            }
+        }
+        grown
     }
 
-    /// Of each topic, the most that any cache showed last.
-    fn most_partitions(&self) -> BTreeMap<usize, u32> {
-        let mut most = BTreeMap::new();
-        for key in self.counts.lanes.keys() {
-            let of_topic = most.entry(key.2).or_insert(0);
-            *of_topic = self.last_count(key).map_or(*of_topic, |count| count.max(*of_topic));
-        }
-        most
+    /// Whether others showed more partitions while its producer went on.
+    fn is_behind(&self, key: &Key, grown: &BTreeMap<usize, (u32, i64)>) -> bool {
+        let last = self.counts.lanes.get(key).and_then(|lane| lane.events.last());
+        let (Some((_, count, _)), Some((most, since_ms))) = (last, grown.get(&key.2)) else { return false };
+        count < most && self.ended_ms.get(&(key.0, key.1)).is_none_or(|ended_ms| ended_ms > since_ms)
     }
 
     fn untold(&self) -> Vec<UntoldCaches> {
-        let of_group = |(group, producers): &(usize, u32)| {
-            let producers = u64::from(*producers);
+        let of_group = |(group, clients): &(usize, u32)| {
+            let clients = u64::from(*clients);
             let (counts, leaders) = (self.counts.told_in(*group), self.leaders.told_in(*group));
             UntoldCaches {
                 group: self.groups.name(*group).to_owned(),
-                producers,
-                counts: producers.saturating_sub(counts),
-                leaders: producers.saturating_sub(leaders),
+                clients,
+                counts: clients.saturating_sub(counts),
+                leaders: clients.saturating_sub(leaders),
             }
         };
-        self.producers.iter().map(of_group).filter(|untold| untold.counts + untold.leaders > 0).collect()
+        self.clients.iter().map(of_group).filter(|untold| untold.counts + untold.leaders > 0).collect()
     }
 
     /// From when on a lane's last event says nothing any more.
@@ -204,11 +210,15 @@ impl<E> LaneSet<E> {
         self.told.range((group, 0)..=(group, u32::MAX)).count() as u64
     }
 
-    /// The lanes to show, in order, and how many are kept but not shown.
+    /// The lanes to show, in order, and how many are kept but not shown. Half of the room is for those that changed, if there are as many, and
+    /// half for the others: without the ones, nothing shows what the others did not follow.
     fn shown(&self, weight: impl Fn(&Key) -> i64) -> (Vec<(&Key, &LaneSeries<E>)>, u64) {
         let mut order: Vec<_> = self.lanes.iter().map(|(key, lane)| (weight(key), key, lane)).collect();
         order.sort_by_key(|(weight, _, lane)| std::cmp::Reverse((*weight, lane.events.len())));
-        let shown = within_bounds(order, |(_, _, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
+        let (changed, mut still): (Vec<_>, Vec<_>) = order.into_iter().partition(|(_, _, lane)| lane.events.len() > 1);
+        still.truncate(SHOWN_MAX - changed.len().min(SHOWN_MAX / 2));
+        still.extend(changed);
+        let shown = within_bounds(still, |(_, _, lane)| lane.events.len(), SHOWN_MAX, SHOWN_EVENTS_MAX);
         let mut shown: Vec<_> = shown.into_iter().map(|(_, key, lane)| (key, lane)).collect();
         shown.sort_by_key(|(key, _)| **key);
         let left_out = (self.lanes.len() - shown.len()) as u64;

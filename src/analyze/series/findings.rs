@@ -218,13 +218,13 @@ pub struct Caches {
     pub untold: Vec<UntoldCaches>,
 }
 
-/// Producers of a group whose caches nobody knows.
+/// Clients of a group whose caches nobody knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UntoldCaches {
     /// The group.
     pub group: String,
-    /// Its producers.
-    pub producers: u64,
+    /// Its clients: its producers, but for those that share one.
+    pub clients: u64,
     /// Those that never told of a partition count.
     pub counts: u64,
     /// Those that never told of a leader.

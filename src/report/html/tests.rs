@@ -196,7 +196,7 @@ fn the_data_have_the_keys_that_the_script_reads() {
         ("/caches", "counts counts_left_out counts_refused leaders leaders_left_out leaders_refused untold"),
         ("/caches/counts/0", "events events_left_out group known_until_ms producer topic"),
         ("/caches/leaders/0", "events events_left_out group known_until_ms partition producer topic"),
-        ("/caches/untold/0", "counts group leaders producers"),
+        ("/caches/untold/0", "clients counts group leaders"),
         ("/layers/0", "began_ms change held label last_ack_ms partition segments segments_left_out stages stages_left_out step"),
         ("/layers/0/stages/0", "group is_down layer never node not_before_ms time_ms what"),
         ("/layers/0/segments/0", "for_ms group layer node since_ms"),

@@ -11,7 +11,7 @@ use super::{FIGURES, Page, draw_all, opened};
 fn who_told_nothing_is_named_where_it_is_missing() {
     let Some(mut browser) = opened(Shape { producers: 6, ..ORDINARY }, 1280) else { return };
     let notes = browser.run("return [...document.querySelectorAll('#fig-caches .note')].map((note) => note.textContent);");
-    let told = json!("4 of the 6 producers of steady told which leaders their caches show.");
+    let told = json!("4 of the 6 clients of steady told which leaders their caches show.");
     assert!(notes.as_array().unwrap().contains(&told), "{notes}");
     assert_eq!(browser.complaints(), [""; 0]);
 }

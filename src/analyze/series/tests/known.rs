@@ -65,8 +65,15 @@ fn producers_that_never_told_of_their_caches_are_counted() {
     let pair = Pair("steady", 1, 0);
     let stream = Sample::new(&[("steady", 3), ("foreign", 2)]).counted(pair, (0, 3), "start", 2, 900);
     let untold = series(&stream.learned(pair, BEFORE[0], 1, 2, 900).learned(Pair("steady", 2, 0), BEFORE[0], 1, 2, 900)).caches.untold;
-    let of = |group: &str, producers, counts, leaders| UntoldCaches { group: group.to_owned(), producers, counts, leaders };
+    let of = |group: &str, clients, counts, leaders| UntoldCaches { group: group.to_owned(), clients, counts, leaders };
     assert_eq!(untold, [of("steady", 3, 2, 1), of("foreign", 2, 2, 2)]);
+
+    // Of four that share two clients the first of each tells.
+    let mut shared = Sample::new(&[("steady", 4)]);
+    let Fact::RunStarted(run) = &mut shared.facts[0].fact else { panic!("the first fact is the run") };
+    run.groups[0].share = std::num::NonZeroU32::new(2);
+    let shared = [0, 2].into_iter().fold(shared, |stream, producer| stream.counted(Pair("steady", producer, 0), (0, 3), "start", 2, 900));
+    assert_eq!(series(&shared).caches.untold, [of("steady", 2, 0, 2)]);
 }
 
 /// Who never learned that a topic grew is what one looks for.
@@ -80,6 +87,31 @@ fn of_too_many_caches_those_that_stayed_behind_are_kept() {
     let caches = series(&stream.end(30_000)).caches;
     let behind: Vec<u32> = caches.counts.iter().filter(|lane| lane.events.len() == 1).map(|lane| lane.producer).collect();
     assert_eq!((caches.counts.len(), caches.counts_left_out, behind), (200, 100, vec![298, 299]));
+}
+
+/// Without those that followed, nothing would show what the others did not.
+#[test]
+fn of_too_many_caches_that_stayed_behind_half_the_room_is_for_those_that_did_not() {
+    let stream = (0..500).fold(Sample::new(&[("steady", 500)]), |stream, producer| {
+        let pair = Pair("steady", producer, 0);
+        let stream = stream.counted(pair, (0, 3), "start", 2, 900);
+        match producer {
+            300.. => stream.counted(pair, (3, 6), "age", 3, 12_000),
+            // Over before the topic grew: it could not follow.
+            0..5 => stream.totals("steady", producer, Totals::default(), &[], 3),
+            _ => stream,
+        }
+    });
+    let mut stream = stream;
+    for fact in stream.facts.iter_mut().filter(|stamped| matches!(stamped.fact, Fact::ProducerTotals { .. })) {
+        fact.time_us = 5_000_000;
+    }
+    let caches = series(&stream.end(30_000)).caches;
+    let of =
+        |is: fn(usize) -> bool| caches.counts.iter().filter(|lane| is(lane.events.len())).map(|lane| lane.producer).collect::<Vec<_>>();
+    let (behind, followed) = (of(|events| events == 1), of(|events| events == 2));
+    assert_eq!((behind.len(), followed.len(), caches.counts_left_out), (100, 100, 300));
+    assert_eq!(behind[0], 5, "those that were over before did not stay behind");
 }
 
 /// A run that was killed is drawn up to its last fact, not up to the end that its plan has.

@@ -196,7 +196,7 @@ function caches(plot, data) {
       element(
         "p",
         { class: "note" },
-        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders are of partitions whose leader stayed the same in all caches that told.`,
+        `${number(leaders.length - told.length)} of ${number(leaders.length)} cached leaders are of partitions whose leader stayed the same in all caches of this page.`,
       ),
     );
   if (told.length > 0) {
@@ -241,7 +241,7 @@ const cachedLeader = (leader) => (isKnown(leader) ? nodeBlock(leader) : { ...nod
 
 /** What bounds refused of the caches above. */
 function noteCaches(plot, shown, leftOut, refused, what) {
-  noteLeftOut(plot, leftOut, `caches’ ${what}, those that changed least,`);
+  noteLeftOut(plot, leftOut, `caches’ ${what}`);
   noteCut(plot, shown, "caches");
   noteLeftOut(plot, refused, `changes of ${what} of further caches`);
 }
@@ -249,12 +249,12 @@ function noteCaches(plot, shown, leftOut, refused, what) {
 /** Who has no row because nobody told of it, not because nothing changed. */
 function noteUntold(plot, untold, which, what) {
   for (const group of untold.filter((one) => one[which] > 0)) {
-    const who = group[which] === group.producers ? "None" : `${number(group.producers - group[which])}`;
+    const who = group[which] === group.clients ? "None" : `${number(group.clients - group[which])}`;
     plot.append(
       element(
         "p",
         { class: "note" },
-        `${who} of the ${number(group.producers)} producers of `,
+        `${who} of the ${number(group.clients)} clients of `,
         element("code", {}, group.group),
         ` told ${what}.`,
       ),
