@@ -4,14 +4,13 @@ use maud::{Markup, html};
 
 /// A sentence in which names stand between backticks, or are partitions such as `orders/0`.
 pub(crate) fn words(text: &str) -> Markup {
-    let mut parts: Vec<&str> = text.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        // A backtick without its other one is nothing that we wrote.
-        parts = vec![text];
-    }
-    let parts = parts.into_iter().enumerate();
-    let named: Vec<(bool, &str)> =
+    let count = text.matches('`').count();
+    // One without its other: the text was cut within a name.
+    let (whole, cut) = if count.is_multiple_of(2) { (text, "") } else { text.split_at(text.rfind('`').unwrap_or(text.len())) };
+    let parts = whole.split('`').enumerate();
+    let mut named: Vec<(bool, &str)> =
         parts.flat_map(|(at, part)| if at % 2 == 1 { vec![(true, part)] } else { with_partitions(part) }).collect();
+    named.push((false, cut));
     html! {
         @for (is_name, part) in named { @if is_name { code { (part) } } @else { (part) } }
     }
@@ -62,6 +61,7 @@ mod tests {
             ("leader-of(orders/0) and plans/x.toml", "leader-of(<code>orders/0</code>) and plans/x.toml"),
             ("a lone ` and <b>`", "a lone <code> and &lt;b&gt;</code>"),
             ("one ` alone", "one ` alone"),
+            ("`steady` and `spa…", "<code>steady</code> and `spa…"),
             ("`<img>` /2 x/ 3/s a/b/1", "<code>&lt;img&gt;</code> /2 x/ 3/s a/b/1"),
             ("", ""),
         ];
