@@ -26,6 +26,7 @@ use crate::record::fact::{Fact, Phase, Stamped};
 pub(crate) struct Storm {
     pub(crate) clients: clients::Clients,
     pub(crate) cpu: cpu::Cpus,
+    load_began_us: Option<i64>,
     load_ended_us: Option<i64>,
     /// Histograms that could not be read: a damaged or foreign file.
     pub(crate) unreadable: u64,
@@ -35,7 +36,10 @@ impl Storm {
     /// Takes in a fact; `parts` have taken it in before.
     pub(crate) fn fold(&mut self, stamped: &Stamped, parts: &Parts) {
         match &stamped.fact {
-            Fact::RunStarted(run) => self.clients.begin(run),
+            Fact::RunStarted(run) => {
+                self.clients.begin(run);
+                self.load_began_us = Some(-run.phases_us[0]);
+            }
             Fact::PhaseStarted { phase: Phase::Drain } => self.load_ended_us = Some(stamped.time_us),
             Fact::Second(second) => {
                 self.covered(second.second, stamped.time_us, parts);
@@ -55,9 +59,10 @@ impl Storm {
         }
     }
 
-    /// A second that was told at this moment: as much of it as had passed then.
+    /// A second that was told at this moment: as much of it as had passed then, since the load began.
     fn covered(&mut self, second: i64, told_us: i64, parts: &Parts) {
-        let passed_us = |until_us: i64| (until_us - second * SECOND_US).clamp(0, SECOND_US);
+        let began_us = self.load_began_us.map_or(second * SECOND_US, |began_us| began_us.max(second * SECOND_US));
+        let passed_us = |until_us: i64| (until_us.min((second + 1) * SECOND_US) - began_us).max(0);
         let told_us = passed_us(told_us);
         let of_load_us = self.load_ended_us.map_or(told_us, |ended_us| told_us.min(passed_us(ended_us)));
         self.clients.covered(parts.of(second), second, Covered { told_us, of_load_us });

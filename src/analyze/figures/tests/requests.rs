@@ -139,3 +139,12 @@ fn what_one_client_cannot_tell_is_unknown_of_all() {
         ],
     );
 }
+
+#[test]
+fn a_warm_up_of_no_whole_seconds_has_the_rate_of_what_there_was() {
+    let mut stream = Sample::new(&[("steady", 2)]);
+    let Fact::RunStarted(run) = &mut stream.facts[0].fact else { panic!("the first fact is the run") };
+    run.phases_us[0] = 1_500_000;
+    let stream = stream.asking("steady", -2, 1).asking("steady", -1, 2);
+    check(&stream.end(10_000), &[("metadata-requests.per-second", "", "warm-up", Ok(2.0))]);
+}
