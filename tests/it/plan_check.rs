@@ -374,6 +374,7 @@ fn windows_of_expectations() {
         with("window = \"step 1\"\nexcept = [\"step 1\"]"),
         with("window = \"steps\"\nexcept = [\"step 1\", \"after\"]"),
         with("window = \"rolling\"\nexcept = [\"step 1\"]"),
+        with("window = \"rolling\"\nexcept = [\"kill\", \"start\"]"),
         with("window = \"baseline\"\nexcept = [\"steps\"]"),
         "metric = \"outage.max\"\nexcept = [\"warm-up\"]".to_owned(),
         cached("window = \"baseline\""),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::plan::model::{Action, Down, Step, Window};
 
-/// A step that changes something, or a part of one.
+/// A step that changes something and has no parts, or such a part of one: a step with parts has no time beside theirs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     /// The plan's step, from 1.
@@ -16,7 +16,7 @@ struct Place {
     actions: Vec<&'static str>,
 }
 
-/// Steps that change something, with their parts, in the order in which they fire.
+/// Steps that change something, or their parts, in the order in which they fire.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places(Vec<Place>);
 
@@ -40,14 +40,13 @@ impl Places {
         }
         let place = |actions: Vec<&'static str>| Place { step: number, actions };
         let own = [above, &[step.action.name()]].concat();
-        self.0.push(place(own.clone()));
         match &step.action {
             Action::Restart { how, .. } | Action::Rolling { how, .. } => {
                 let down = if *how == Down::Kill { "kill" } else { "stop" };
                 self.0.extend([down, "start"].map(|part| place([&own[..], &[part]].concat())));
             }
             Action::Repeat { steps, .. } => steps.iter().for_each(|step| self.add(step, number, &own)),
-            _ => {}
+            _ => self.0.push(place(own)),
         }
     }
 
