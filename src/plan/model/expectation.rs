@@ -78,10 +78,13 @@ fn of_plan(window: &Window) -> String {
     format!("{whose}{window}")
 }
 
-/// At most three decimals, none where they would be zero.
+/// At most three decimals, none where they would be zero; more only where nothing would be left of the value.
 pub(crate) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "0" | "-0" if value != 0.0 => value.to_string(),
+        short => short.to_owned(),
+    }
 }
 
 /// Comparison of a figure with a bound.
@@ -130,5 +133,16 @@ impl Comparison {
             Self::Greater => left > right,
             Self::GreaterOrEqual => left >= right,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_keeps_three_decimals_or_what_there_is_of_it() {
+        let texts = [12_000.0, 0.5, 27.333_333, 0.0, 0.000_4, -0.000_4].map(plain);
+        assert_eq!(texts, ["12000", "0.5", "27.333", "0", "0.0004", "-0.0004"]);
     }
 }
