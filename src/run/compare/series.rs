@@ -174,23 +174,25 @@ impl Series<'_> {
             let (plan, id) = (&self.cells[0].checked.plan, RunId::fresh(self.clock));
             let mut options = up_options(self.screen, self.clock);
             options.seed = plan.seed;
-            // No run has begun whose folder could hold them.
-            options.logs_on_failure = Some(self.folder.join(LOGS));
+            // No run has begun whose folder could hold them; those of an earlier start tell nothing of this one.
+            let logs = self.folder.join(LOGS);
+            let are_new = !logs.exists() || std::fs::remove_dir_all(&logs).is_ok();
+            options.logs_on_failure = Some(logs);
             let up = DockerCluster::up(&plan.cluster, &id, &options);
             let cluster = tokio::select! {
                 biased;
                 () = self.stop.requested() => return Ok(None),
-                cluster = up => cluster.inspect_err(|_| self.tell_logs())?,
+                cluster = up => cluster.inspect_err(|_| self.tell_logs(are_new))?,
             };
             *shared = Some(Arc::new(cluster));
         }
         Ok(shared.clone())
     }
 
-    /// Where the logs of a cluster are that did not start, if it left any.
-    fn tell_logs(&self) {
+    /// Where the logs of a cluster are that did not start, if it left any: those of an earlier one that could not be removed are no word of it.
+    fn tell_logs(&self, are_new: bool) {
         let logs = self.folder.join(LOGS);
-        if logs.exists() {
+        if are_new && logs.exists() {
             self.screen.note(Tone::Warning, &format!("the cluster did not start; its nodes' logs are in {}", logs.display()));
         }
     }
