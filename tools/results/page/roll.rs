@@ -30,7 +30,7 @@ the report of a single run, the first of [runs.csv](runs.csv) (one file each; op
 
 ![The top of that report](report.png)
 
-| age | runs | median outage | longest outage | records failed or unknown | Metadata requests |
+| age | runs | median outage of a pair | longest outage | records failed or unknown | Metadata requests |
 |---|---|---|---|---|---|
 ";
 
@@ -54,7 +54,11 @@ pub(crate) fn write(rows: &[RollRow], comparison: &Comparison, about: &str, out:
             counts(&rows)
         );
     }
-    let _ = write!(text, "\n## What may be said\n\n");
+    let _ = write!(
+        text,
+        "\nA *pair* is a producer and a partition in one round; of each its longest outage counts here. `outage.median` below is over all outages \
+there were.\n\n## What may be said\n\n"
+    );
     for sentence in &comparison.summary {
         let _ = writeln!(text, "- {sentence}");
     }
@@ -90,11 +94,16 @@ charged to:
             text,
             "| {} | {kills} | {} | {} % | {most_ms} ms |",
             age(age_ms),
-            seconds_of(waited_ms / i64::try_from(kills.max(1)).unwrap_or(i64::MAX)),
-            100 * detected_ms / waited_ms.max(1)
+            seconds_of(rounded(waited_ms, i64::try_from(kills).unwrap_or(i64::MAX))),
+            rounded(100 * detected_ms, waited_ms)
         );
     }
     text
+}
+
+/// A quotient of what is not negative; of nothing, 0.
+fn rounded(sum: i64, count: i64) -> i64 {
+    (sum + count / 2) / count.max(1)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "milliseconds stay far below 2^53")]
