@@ -105,7 +105,7 @@ impl Clients {
         };
         let round_trips = second.histogram("metadata_round_trip")?;
         self.add(parts.of(second.second), (&second.group, false), more, round_trips)?;
-        if let Some(group) = self.group(&second.group) {
+        if let Some(group) = self.group(&second.group, false) {
             group.told(second.second, parts);
         }
         Ok(())
@@ -130,9 +130,7 @@ impl Clients {
         more: More<'_>,
         round_trips: Option<LatencyHistogram>,
     ) -> Result<(), HistogramError> {
-        let Some(group) = self.groups.iter_mut().find(|group| group.name == name && group.is_requesters == is_requesters) else {
-            return Ok(());
-        };
+        let Some(group) = self.group(name, is_requesters) else { return Ok(()) };
         let sums = group.parts.entry(part).or_default();
         let count = |(sum, peak): &mut (u64, Peak), count| {
             *sum += count;
@@ -155,7 +153,7 @@ impl Clients {
 
     /// A producer's request, by the second in which it was sent.
     pub(super) fn request(&mut self, parts: &Parts, (group, producer): (&str, ProducerIndex), reason: &str, second: i64) {
-        let Some(group) = self.group(group) else { return };
+        let Some(group) = self.group(group, false) else { return };
         let by_client = if group.told_until.is_some_and(|told| second <= told) {
             &mut group.parts.entry(parts.of(second)).or_default().by_client
         } else {
@@ -164,9 +162,9 @@ impl Clients {
         by_client.entry(producer).or_default().request(reason, second);
     }
 
-    /// A group of producers.
-    fn group(&mut self, name: &str) -> Option<&mut Group> {
-        self.groups.iter_mut().find(|known| known.name == name && !known.is_requesters)
+    /// A group of producers, or of requesters: both may have one of the same name.
+    fn group(&mut self, name: &str, is_requesters: bool) -> Option<&mut Group> {
+        self.groups.iter_mut().find(|known| known.name == name && known.is_requesters == is_requesters)
     }
 
     pub(crate) fn parts(&self) -> impl Iterator<Item = Part> {
