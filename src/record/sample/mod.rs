@@ -58,6 +58,13 @@ impl Sample {
         self
     }
 
+    /// Another run: its first fact, changed.
+    pub(crate) fn started(mut self, change: impl FnOnce(&mut RunStarted)) -> Self {
+        let Fact::RunStarted(run) = &mut self.facts[0].fact else { panic!("the first fact is the run") };
+        change(run);
+        self
+    }
+
     pub(crate) fn expect(self, metric: &str, comparison: &str, value: f64) -> Self {
         let (metric, comparison) = (metric.to_owned(), comparison.to_owned());
         self.at(-2_000, Fact::Expected { metric, group: None, window: None, except: Vec::new(), comparison, value })

@@ -74,9 +74,7 @@ fn rates_are_over_the_time_that_was_told() {
 
 #[test]
 fn producers_that_share_a_client_ask_as_one() {
-    let mut stream = Sample::new(&[("steady", 4)]);
-    let Fact::RunStarted(run) = &mut stream.facts[0].fact else { panic!("the first fact is the run") };
-    run.groups[0].share = NonZeroU32::new(2);
+    let stream = Sample::new(&[("steady", 4)]).started(|run| run.groups[0].share = NonZeroU32::new(2));
     let stream = (0..10).fold(stream, |stream, second| stream.asking("steady", second, u32::from(second < 5)));
     let stream = [(0, 500), (0, 1_500), (0, 2_500), (2, 3_500), (2, 4_500)]
         .into_iter()
@@ -142,9 +140,7 @@ fn what_one_client_cannot_tell_is_unknown_of_all() {
 
 #[test]
 fn a_warm_up_of_no_whole_seconds_has_the_rate_of_what_there_was() {
-    let mut stream = Sample::new(&[("steady", 2)]);
-    let Fact::RunStarted(run) = &mut stream.facts[0].fact else { panic!("the first fact is the run") };
-    run.phases_us[0] = 1_500_000;
+    let stream = Sample::new(&[("steady", 2)]).started(|run| run.phases_us[0] = 1_500_000);
     let stream = stream.asking("steady", -2, 1).asking("steady", -1, 2);
     check(&stream.end(10_000), &[("metadata-requests.per-second", "", "warm-up", Ok(2.0))]);
 }

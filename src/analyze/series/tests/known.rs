@@ -69,9 +69,7 @@ fn producers_that_never_told_of_their_caches_are_counted() {
     assert_eq!(untold, [of("steady", 3, 2, 1), of("foreign", 2, 2, 2)]);
 
     // Of four that share two clients the first of each tells.
-    let mut shared = Sample::new(&[("steady", 4)]);
-    let Fact::RunStarted(run) = &mut shared.facts[0].fact else { panic!("the first fact is the run") };
-    run.groups[0].share = std::num::NonZeroU32::new(2);
+    let shared = Sample::new(&[("steady", 4)]).started(|run| run.groups[0].share = std::num::NonZeroU32::new(2));
     let shared = [0, 2].into_iter().fold(shared, |stream, producer| stream.counted(Pair("steady", producer, 0), (0, 3), "start", 2, 900));
     assert_eq!(series(&shared).caches.untold, [of("steady", 2, 0, 2)]);
 }
