@@ -120,6 +120,14 @@ pub struct CheckFinding {
     pub for_ms: Option<i64>,
 }
 
+impl CheckFinding {
+    /// Whether it is a step that was not what the plan wanted: what such a run suffered is not what its plan asks for.
+    #[must_use]
+    pub fn is_unconfirmed_step(&self) -> bool {
+        self.check == Check::Step && self.verdict != Verdict::Pass
+    }
+}
+
 /// Kinds of things that the verdict depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

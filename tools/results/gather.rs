@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use kafka_chaos::analyze::Analysis;
-use kafka_chaos::analyze::findings::{Check, Findings, Verdict};
+use kafka_chaos::analyze::findings::{Findings, Verdict};
 use kafka_chaos::plan;
 use kafka_chaos::plan::model::{Plan, ProducerGroup};
 use kafka_chaos::record::fact::{Fact, RunStarted};
@@ -119,7 +119,7 @@ fn run(folder: &Path) -> anyhow::Result<Run> {
     if matches!(findings.verdict, Verdict::Interrupted | Verdict::Unknown) {
         bail!("its figures cannot be trusted: {} ({})", findings.verdict.word(), findings.reasons.join("; "));
     }
-    if let Some(step) = findings.checks.iter().find(|check| check.check == Check::Step && check.verdict != Verdict::Pass) {
+    if let Some(step) = findings.checks.iter().find(|check| check.is_unconfirmed_step()) {
         bail!("a step was not what the plan wanted: {}", step.reasons.join("; "));
     }
     let started = analysis.run().context("its first fact is missing")?.clone();

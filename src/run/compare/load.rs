@@ -14,7 +14,7 @@ use super::order::Role;
 use super::seconds;
 use super::state::states;
 use crate::analyze::compare::model::{CellRuns, RunFigures};
-use crate::analyze::findings::{Check, CheckFinding, Verdict};
+use crate::analyze::findings::CheckFinding;
 use crate::report::replay::{Replay, ReplayError};
 
 /// The runs of a comparison, as far as they are there.
@@ -93,8 +93,7 @@ pub(super) fn run_figures(folder: &Path, order: u32, common_plan_sha256: Option<
 
 /// The first step that was not what the plan wanted, in words.
 fn unconfirmed(checks: &[CheckFinding]) -> Option<String> {
-    let complaint = |check: &&CheckFinding| check.check == Check::Step && check.verdict != Verdict::Pass;
-    checks.iter().find(complaint).map(|check| check.reasons.first().unwrap_or(&check.name).clone())
+    checks.iter().find(|check| check.is_unconfirmed_step()).map(|check| check.reasons.first().unwrap_or(&check.name).clone())
 }
 
 /// What is known only once all runs are read: figures that no run has go, and runs that stand alone in their cell get theirs by second.
