@@ -22,6 +22,7 @@ mod page;
 mod plan_check;
 mod plan_command;
 mod plan_docs;
+mod plan_expectations;
 mod plan_files;
 mod plan_steps;
 mod producer_config;
