@@ -44,6 +44,7 @@ fn recorders() -> (Arc<GroupRecorder>, ClientRecorder, FactSource) {
 /// long on its way.
 struct Batches {
     records: u64,
+    first: u64,
     last_us: u64,
 }
 
@@ -55,15 +56,16 @@ struct Acknowledged {
 
 impl Batches {
     fn of(records: u64) -> Self {
-        Self { records, last_us: 86_400_000_000 }
+        Self { records, first: 0, last_us: 86_400_000_000 }
     }
 
     fn next(&mut self) -> Acknowledged {
+        self.first += self.records;
         let first_us = self.last_us + SPACING_US;
         self.last_us += self.records * SPACING_US;
         let tag = |place: u64| {
             let sent_at = Moment(first_us + place * SPACING_US);
-            RecordTag { mark: mark::pack(0, sent_at), sent_at }
+            RecordTag { mark: mark::pack(0, sent_at), number: self.first + place, sent_at }
         };
         Acknowledged { tags: (0..self.records).map(tag).collect(), at: Moment(self.last_us + SERVICE_US) }
     }

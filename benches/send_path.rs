@@ -50,7 +50,7 @@ fn append(criterion: &mut Criterion) {
         group.bench_function(name, |bench| {
             bench.iter(|| {
                 for sequence in 0..RECORDS {
-                    let tag = RecordTag { mark: sequence, sent_at: Moment(1) };
+                    let tag = RecordTag { mark: sequence, number: sequence, sent_at: Moment(1) };
                     let record = Append { topic: &topic, partition: None, key: None, value: black_box(&VALUE), timestamp_ms: 1, tag };
                     let appended = accumulator.append(&record, &view, None, Moment(1), &mut random);
                     assert!(matches!(appended, Appended::Done { .. }), "there is memory for one iteration");
@@ -80,7 +80,7 @@ async fn send(producer: &Producer, clock: &Clock) {
         if sequence % RECORDS_PER_LOOK as u64 == 0 {
             now = clock.now();
         }
-        let record = Record { topic: &topic, partition: None, key: None, value: &VALUE, timestamp_ms: 1, mark: sequence };
+        let record = Record { topic: &topic, partition: None, key: None, value: &VALUE, timestamp_ms: 1, mark: sequence, number: sequence };
         match producer.try_send(now, &record) {
             Ok(()) => {}
             Err(TrySendError::WouldBlock(_)) => producer.send(&record).await.unwrap(),

@@ -41,6 +41,8 @@ pub struct BatchDelivery<'a> {
 pub struct RecordTag {
     /// The sender's own mark, given back as it was: for a load generator, the moment at which the record was due.
     pub mark: u64,
+    /// The sender's own number for it, given back as it was: for a load generator, which of the sender's records it is.
+    pub number: u64,
     /// When `send` was called.
     pub sent_at: Moment,
 }

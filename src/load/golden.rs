@@ -36,7 +36,7 @@ fn lines() -> String {
             line("constant", &times(DueTimes::constant(3.7, producer, 10)));
             line("poisson", &times(DueTimes::poisson(20.0, arrivals)));
             line("keys", &format!("{} {} {}", key(0), key(1), key(999)));
-            for size in [3, 7, 19, 28, 45] {
+            for size in [3, 7, 19, 31, 32, 45] {
                 let value = Payload::new(size, group, producer, seed).write(77, -5).to_vec();
                 line("value", &value.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
             }

@@ -4,26 +4,32 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0..4 | magic `KCv1` |
+//! | 0..4 | magic `KCv2` |
 //! | 4..8 | index of the producer in its group |
 //! | 8..16 | sequence number of the record, from 0, over all topics of the producer |
 //! | 16..20 | hash of the group's name |
 //! | 20..28 | due time in microseconds since the start of `steady` (signed) |
-//! | 28.. | filler |
+//! | 28..32 | CRC-32C of all other bytes of the value |
+//! | 32.. | filler |
 //!
-//! So a value of [`FULL_HEADER`] bytes or more says everything. From 16 bytes on it still tells which record of which producer it is, from 8
-//! on whose; below 4 bytes it is filler alone. Filler is pseudo-random and differs from record to record: it does not compress.
+//! So a value of [`FULL_HEADER`] bytes or more says everything. From [`IDENTITY`] bytes on it still tells which record of which group's
+//! producer it is, from 16 on of which producer, from 8 on whose; below 4 bytes it is filler alone. Filler is pseudo-random and differs from
+//! record to record: it does not compress.
 
 use crate::ids::ProducerIndex;
 use crate::load::seed::group_hash;
 
 /// Shortest value that holds the whole header.
-pub const FULL_HEADER: usize = 28;
+pub const FULL_HEADER: usize = 32;
 
-const MAGIC: [u8; 4] = *b"KCv1";
+/// Shortest value that says of which group's producer it is which record.
+pub const IDENTITY: usize = GROUP_END;
+
+const MAGIC: [u8; 4] = *b"KCv2";
 const PRODUCER_END: usize = 8;
 const SEQUENCE_END: usize = 16;
 const GROUP_END: usize = 20;
+const DUE_END: usize = 28;
 
 /// Writes the values of one producer, one after the other into the same buffer.
 #[derive(Clone, Debug)]
@@ -50,16 +56,25 @@ impl Payload {
         header[MAGIC.len()..PRODUCER_END].copy_from_slice(&self.producer.0.to_le_bytes());
         header[PRODUCER_END..SEQUENCE_END].copy_from_slice(&sequence.to_le_bytes());
         header[SEQUENCE_END..GROUP_END].copy_from_slice(&self.group_hash.to_le_bytes());
-        header[GROUP_END..].copy_from_slice(&due_us.to_le_bytes());
+        header[GROUP_END..DUE_END].copy_from_slice(&due_us.to_le_bytes());
         self.value[..header_end].copy_from_slice(&header[..header_end]);
         fill(&mut self.value[header_end..], self.filler_seed ^ sequence.wrapping_mul(GOLDEN));
+        if header_end == FULL_HEADER {
+            let checksum = checksum(&self.value);
+            self.value[DUE_END..FULL_HEADER].copy_from_slice(&checksum.to_le_bytes());
+        }
         &self.value
     }
 }
 
 /// Where the last field ends that fits into `length` bytes whole.
 fn header_end(length: usize) -> usize {
-    [FULL_HEADER, GROUP_END, SEQUENCE_END, PRODUCER_END, MAGIC.len()].into_iter().find(|end| *end <= length).unwrap_or(0)
+    [FULL_HEADER, DUE_END, GROUP_END, SEQUENCE_END, PRODUCER_END, MAGIC.len()].into_iter().find(|end| *end <= length).unwrap_or(0)
+}
+
+/// Of all bytes of a value that holds the whole header, but the checksum's own.
+fn checksum(value: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&value[..DUE_END]), &value[FULL_HEADER..])
 }
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -87,6 +102,8 @@ pub struct Identity {
     pub group_hash: Option<u32>,
     /// Due time in microseconds since the start of `steady`.
     pub due_us: Option<i64>,
+    /// Whether the checksum is that of the value's bytes.
+    pub is_intact: Option<bool>,
 }
 
 /// Reads a value back. `None`: it is not one of ours, or too short to say whose it is.
@@ -100,11 +117,13 @@ pub fn parse(value: &[u8]) -> Option<Identity> {
     let sequence = rest.split_first_chunk::<8>();
     let group = sequence.and_then(|(_, rest)| rest.split_first_chunk::<4>());
     let due = group.and_then(|(_, rest)| rest.split_first_chunk::<8>());
+    let sum = due.and_then(|(_, rest)| rest.first_chunk::<4>());
     Some(Identity {
         producer: ProducerIndex(u32::from_le_bytes(*producer)),
         sequence: sequence.map(|(bytes, _)| u64::from_le_bytes(*bytes)),
         group_hash: group.map(|(bytes, _)| u32::from_le_bytes(*bytes)),
         due_us: due.map(|(bytes, _)| i64::from_le_bytes(*bytes)),
+        is_intact: sum.map(|bytes| u32::from_le_bytes(*bytes) == checksum(value)),
     })
 }
 
@@ -115,19 +134,33 @@ mod tests {
     #[test]
     fn a_value_says_as_much_as_fits() {
         let group = Some(group_hash("steady"));
-        for (size, sequence, group_hash, due_us) in [
-            (8, None, None, None),
-            (15, None, None, None),
-            (16, Some(77), None, None),
-            (20, Some(77), group, None),
-            (27, Some(77), group, None),
-            (28, Some(77), group, Some(-5)),
-            (1_000, Some(77), group, Some(-5)),
+        for (size, sequence, group_hash, due_us, is_intact) in [
+            (8, None, None, None, None),
+            (15, None, None, None, None),
+            (16, Some(77), None, None, None),
+            (IDENTITY, Some(77), group, None, None),
+            (27, Some(77), group, None, None),
+            (28, Some(77), group, Some(-5), None),
+            (31, Some(77), group, Some(-5), None),
+            (FULL_HEADER, Some(77), group, Some(-5), Some(true)),
+            (1_000, Some(77), group, Some(-5), Some(true)),
         ] {
             let mut payload = Payload::new(size, "steady", ProducerIndex(3), 1);
             let value = payload.write(77, -5);
             assert_eq!(value.len(), size);
-            assert_eq!(parse(value), Some(Identity { producer: ProducerIndex(3), sequence, group_hash, due_us }), "{size} bytes");
+            let identity = Identity { producer: ProducerIndex(3), sequence, group_hash, due_us, is_intact };
+            assert_eq!(parse(value), Some(identity), "{size} bytes");
+        }
+    }
+
+    #[test]
+    fn any_bit_that_differs_breaks_the_checksum() {
+        let good = Payload::new(45, "steady", ProducerIndex(3), 1).write(77, -5).to_vec();
+        // A magic that differs makes it nobody's.
+        for bit in MAGIC.len() * 8..good.len() * 8 {
+            let mut value = good.clone();
+            value[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(parse(&value).unwrap().is_intact, Some(false), "bit {bit}");
         }
     }
 

@@ -152,7 +152,7 @@ async fn live_among_enemies(seed: u64, honesty: f64) -> (usize, usize) {
     let mut taken = Vec::new();
     for mark in 0..60 {
         let partition = (mark % 3 == 0).then_some(PartitionIndex(1));
-        let record = Record { topic: &topic, partition, key: None, value: b"value", timestamp_ms: 0, mark };
+        let record = Record { topic: &topic, partition, key: None, value: b"value", timestamp_ms: 0, mark, number: mark };
         if producer.send(&record).await.is_ok() {
             taken.push(mark);
         }

@@ -131,7 +131,7 @@ impl Sender<'_> {
         for sequence in first..first + count {
             number(&mut self.value, sequence);
             let mark = mark::pack(0, now);
-            let record = Record { topic: self.topic, partition: None, key: None, value: &self.value, timestamp_ms, mark };
+            let record = Record { topic: self.topic, partition: None, key: None, value: &self.value, timestamp_ms, mark, number: sequence };
             match self.producer.try_send(now, &record) {
                 Ok(()) => {}
                 Err(TrySendError::WouldBlock(_)) => {

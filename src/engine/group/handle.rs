@@ -127,7 +127,7 @@ fn fail_what_is_blocked<M: MakeClient>(group: &Group<M>) {
     let now = group.clock.now();
     for sender in group.senders.iter() {
         let Some(Blocked { due, sent_at, topic, .. }) = sender.blocked() else { continue };
-        let tag = RecordTag { mark: mark::pack(sender.slot, due), sent_at };
+        let tag = RecordTag { mark: mark::pack(sender.slot, due), number: sender.number(), sent_at };
         let text = "Producer closed while send in progress".to_owned();
         let failure = Failure { kind: "KafkaException".to_owned(), code: None, text };
         group.client_of(sender).recorder.not_appended(now, topic, tag, &failure);

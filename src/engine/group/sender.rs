@@ -137,7 +137,7 @@ impl<M: MakeClient> Sender<M> {
         let mut due = self.group.clock.now();
         while !self.is_over(due) {
             let sent_at = due;
-            let tag = RecordTag { mark: mark::pack(self.progress.slot, due), sent_at };
+            let tag = RecordTag { mark: mark::pack(self.progress.slot, due), number: self.content.sequence, sent_at };
             let give_up_at = self.group.clock.instant_of(sent_at + wait);
             let known = self.made.recorder.begin_wait(tag.mark);
             if let Some(on) = self.hand_over(sent_at, due) {
@@ -175,7 +175,7 @@ impl<M: MakeClient> Sender<M> {
             Ok(()) => {}
             Err(TrySendError::WouldBlock(on)) => return Some(on),
             Err(TrySendError::Failed(failure)) => {
-                let tag = RecordTag { mark: record.mark, sent_at: now };
+                let tag = RecordTag { mark: record.mark, number: record.number, sent_at: now };
                 self.made.recorder.not_appended(now, topic, tag, &failure);
             }
         }
@@ -191,7 +191,7 @@ impl<M: MakeClient> Sender<M> {
         let result: Result<(), Failure> = self.made.client.send(&record).await;
         self.progress.unblock();
         if let Err(failure) = result {
-            let tag = RecordTag { mark: record.mark, sent_at };
+            let tag = RecordTag { mark: record.mark, number: record.number, sent_at };
             self.made.recorder.not_appended(self.group.clock.now(), topic, tag, &failure);
         }
         self.content.next();
@@ -248,6 +248,7 @@ impl Content {
             value: self.payload.write(self.sequence, due.micros_from(self.steady)),
             timestamp_ms: (self.steady_wall_us + now.micros_from(self.steady)) / 1_000,
             mark: mark::pack(self.slot, due),
+            number: self.sequence,
         };
         (topic, record)
     }

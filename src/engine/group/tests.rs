@@ -78,7 +78,7 @@ impl MakeClient for Fakes {
 impl Fake {
     fn append(&self, sent_at: Moment, record: &Record<'_>) {
         self.values.lock().unwrap().push(record.value.to_vec());
-        let tag = RecordTag { mark: record.mark, sent_at };
+        let tag = RecordTag { mark: record.mark, number: record.number, sent_at };
         self.in_flight.lock().unwrap().push((record.topic.clone(), tag));
         let (this, mut mood) = (self.clone(), self.mood.clone());
         tokio::spawn(async move {

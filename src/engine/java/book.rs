@@ -216,12 +216,16 @@ impl Book {
 
     /// Enters records of one producer and partition that became known at the same time and in the same way.
     fn alike(&self, records: &[RecordLine]) -> Result<(), ProgramError> {
-        let Some(&RecordLine(producer, topic, partition, _, _, known, error)) = records.first() else { return Ok(()) };
+        let Some(&RecordLine(producer, topic, partition, _, _, known, error, _)) = records.first() else { return Ok(()) };
         let sender = self.senders.get(producer as usize).ok_or_else(|| unknown("producer", producer))?;
         let client = self.clients.get(sender.client).and_then(Option::as_ref).ok_or_else(|| unknown("client", sender.client))?;
         let name = self.recorder.topics.get(topic).ok_or_else(|| unknown("topic", topic))?;
         let at = self.at(known);
-        let tag = |record: &RecordLine| RecordTag { mark: mark::pack(sender.slot, self.at(record.3)), sent_at: self.at(record.4) };
+        let tag = |record: &RecordLine| RecordTag {
+            mark: mark::pack(sender.slot, self.at(record.3)),
+            number: record.7,
+            sent_at: self.at(record.4),
+        };
         let tags: Vec<RecordTag> = records.iter().map(tag).collect();
         if error == GIVEN_UP {
             for tag in tags {

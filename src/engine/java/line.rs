@@ -84,7 +84,7 @@ pub(super) enum Told {
 pub(super) struct WaitLine(pub(super) usize, pub(super) u8, pub(super) i64, pub(super) u64, pub(super) u8);
 
 /// A record: producer, position of the topic, partition (-1: the client did not take it), due, sent and known times, error (0: none, -1: its
-/// sender gave it up).
+/// sender gave it up), and which of the producer's records it is, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct RecordLine(
     pub(super) u32,
@@ -94,6 +94,7 @@ pub(super) struct RecordLine(
     pub(super) i64,
     pub(super) i64,
     pub(super) i64,
+    pub(super) u64,
 );
 
 /// In place of a record's error: it was acknowledged.
@@ -117,25 +118,25 @@ mod tests {
     fn a_line_says_what_it_says_and_no_more() {
         let text = br#"{"errors":[[1,"indeterminate","TimeoutException",null,"Expiring \"1\""]],"made":[[0,5261]],
             "metadata":[["sent",0,311727,-2,[]],["updated",0,348808,2,[[0,6]]],["cut_off",0,400000,0,[]]],"waits":[[0,0,394874,289497,1]],
-            "sent":[[0,1]],"records":[[0,0,3,0,173,823742,0]],"late":[[173,2]],"blocked":[],"clients":[[0,null,33554432]],
+            "sent":[[0,1]],"records":[[0,0,3,0,173,823742,0,9]],"late":[[173,2]],"blocked":[],"clients":[[0,null,33554432]],
             "process":[830000,84803584,24],"last":1,"t":[-5,-4]}"#;
         let line = parse(text).unwrap();
         assert_eq!(line.errors[0], ErrorLine(1, Truth::Indeterminate, "TimeoutException".into(), None, "Expiring \"1\"".into()));
         assert_eq!(line.metadata[1], MetadataLine(Told::Updated, 0, 348_808, 2, vec![(0, 6)]));
-        assert_eq!(line.records, [RecordLine(0, 0, 3, 0, 173, 823_742, OK)]);
+        assert_eq!(line.records, [RecordLine(0, 0, 3, 0, 173, 823_742, OK, 9)]);
         assert_eq!((line.blocked.as_deref(), line.clients[0], line.t), (Some([].as_slice()), (0, None, Some(33_554_432)), Some((-5, -4))));
         assert_eq!(parse(br#"{"t":[7,9]}"#).unwrap(), Line { t: Some((7, 9)), ..Line::default() });
     }
 
     #[test]
     fn what_is_malformed_truncated_or_unknown_is_refused() {
-        let good = br#"{"records":[[0,0,3,0,173,823742,0]],"t":[1,2]}"#;
+        let good = br#"{"records":[[0,0,3,0,173,823742,0,9]],"t":[1,2]}"#;
         assert!((0..good.len()).all(|length| parse(&good[..length]).is_err()), "a part of a line is no line");
         for bad in [
-            r#"{"records":[[0,0,3,0,173,823742]]}"#,
-            r#"{"records":[[0,0,3,0,173,823742,0,0]]}"#,
-            r#"{"records":[[-1,0,3,0,173,823742,0]]}"#,
-            r#"{"records":[[0,0,3,0,173,1e99,0]]}"#,
+            r#"{"records":[[0,0,3,0,173,823742,0]]}"#,
+            r#"{"records":[[0,0,3,0,173,823742,0,0,0]]}"#,
+            r#"{"records":[[-1,0,3,0,173,823742,0,9]]}"#,
+            r#"{"records":[[0,0,3,0,173,1e99,0,9]]}"#,
             r#"{"errors":[[1,"perhaps","X",null,""]]}"#,
             r#"{"metadata":[["seen",0,1,1,[]]]}"#,
             r#"{"surprise":1}"#,

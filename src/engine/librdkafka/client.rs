@@ -188,7 +188,7 @@ impl Shared {
         let outstanding = &producer.context().outstanding;
         // Counted first: the outcome may come before `send` has returned.
         outstanding.fetch_add(1, Ordering::AcqRel);
-        let tag = Box::new(RecordTag { mark: record.mark, sent_at: now });
+        let tag = Box::new(RecordTag { mark: record.mark, number: record.number, sent_at: now });
         let mut base = BaseRecord::with_opaque_to(record.topic.as_str(), tag).payload(record.value).timestamp(record.timestamp_ms);
         base.key = record.key;
         base.partition = record.partition.map(|partition| partition.0);

@@ -315,7 +315,7 @@ mod tests {
         fn acknowledge(&self, partition: i32, after_ms: u64) {
             let now = self.clock.now();
             self.clock.advance(Duration::from_millis(after_ms));
-            self.context.acknowledged("orders", partition, RecordTag { mark: mark::pack(0, now), sent_at: now });
+            self.context.acknowledged("orders", partition, RecordTag { mark: mark::pack(0, now), number: 0, sent_at: now });
         }
 
         /// A turn in which these come one after the other.

@@ -429,7 +429,7 @@ mod tests {
         let at = |ms: u64| Moment(ms * 1_000);
         let orders = TopicPartition { topic: "orders".into(), partition: PartitionIndex(0) };
         let ack = |ms| {
-            let records = [RecordTag { mark: mark::pack(0, at(ms - 3)), sent_at: at(ms - 3) }];
+            let records = [RecordTag { mark: mark::pack(0, at(ms - 3)), number: 0, sent_at: at(ms - 3) }];
             let (topic, outcome) = (&orders.topic, &Outcome::Ok { base_offset: 0 });
             client.delivered(at(ms), &BatchDelivery { topic, partition: orders.partition, records: &records, outcome, sends: 1 });
         };

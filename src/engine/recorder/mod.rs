@@ -161,6 +161,11 @@ impl SenderProgress {
         self.sent.load(Ordering::Acquire)
     }
 
+    /// The number of the record that was handed over last.
+    pub(crate) fn number(&self) -> u64 {
+        self.sent().saturating_sub(1)
+    }
+
     /// The `send` of a record has to wait.
     pub(crate) fn block(&self, Blocked { due, sent_at, topic, on }: Blocked) {
         self.blocked_topic.store((topic as u64) << 1 | u64::from(on == BlockedOn::Memory), Ordering::Relaxed);

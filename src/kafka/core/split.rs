@@ -85,7 +85,7 @@ mod tests {
     fn batch_of(sizes: &[usize]) -> Batch {
         let mut batch = Batch::new(TopicName::from("orders"), PartitionIndex(3), usize::MAX, BatchSize::default(), 0, Moment(40));
         for (mark, size) in (0..).zip(sizes) {
-            assert!(batch.try_append(1_000, Some(b"key"), &vec![7; *size], RecordTag { mark, sent_at: Moment(mark) }));
+            assert!(batch.try_append(1_000, Some(b"key"), &vec![7; *size], RecordTag { mark, number: mark, sent_at: Moment(mark) }));
         }
         batch.close(None);
         batch
@@ -112,7 +112,7 @@ mod tests {
             let mut batch = Batch::new(TopicName::from("orders"), PartitionIndex(3), usize::MAX, BatchSize::default(), 0, Moment(40));
             batch.pack_with(packing);
             for (mark, size) in (0..).zip(&sizes) {
-                let tag = RecordTag { mark, sent_at: Moment(mark) };
+                let tag = RecordTag { mark, number: mark, sent_at: Moment(mark) };
                 prop_assert!(batch.try_append(1_000, None, &vec![7; *size], tag));
             }
             batch.close(None);

@@ -38,6 +38,8 @@ pub struct Record<'a> {
     pub timestamp_ms: i64,
     /// The sender's own mark; comes back with the outcome.
     pub mark: u64,
+    /// The sender's own number for the record; comes back with the outcome.
+    pub number: u64,
 }
 
 /// Why `try_send` did not take a record.
@@ -207,7 +209,7 @@ impl Producer {
             key: record.key,
             value: record.value,
             timestamp_ms: record.timestamp_ms,
-            tag: RecordTag { mark: record.mark, sent_at },
+            tag: RecordTag { mark: record.mark, number: record.number, sent_at },
         };
         let appended = core.append(&append, view, granted_bytes, now);
         let total_bytes = core.memory_bytes().0;

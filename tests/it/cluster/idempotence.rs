@@ -98,7 +98,7 @@ async fn send_until_closed(producer: Producer, topic: TopicName) {
         let value = number.to_be_bytes();
         // Brokers forget producers whose last record is older than a day.
         let timestamp_ms = i64::try_from(clock.unix_time_of(clock.now()).as_millis()).unwrap();
-        let record = Record { topic: &topic, partition: None, key: Some(&value), value: &value, timestamp_ms, mark: number };
+        let record = Record { topic: &topic, partition: None, key: Some(&value), value: &value, timestamp_ms, mark: number, number };
         producer.send(&record).await.unwrap();
         if number.is_multiple_of(10) {
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -102,7 +102,7 @@ impl Client {
         let (clock, topic, before) = (Clock::real(), TopicName::from("orders"), self.acks.0.load(Ordering::Relaxed));
         let sent_at = clock.now();
         let timestamp_ms = i64::try_from(clock.unix_time_of(sent_at).as_millis()).unwrap();
-        let record = Record { topic: &topic, partition: None, key: None, value: b"x", timestamp_ms, mark: 0 };
+        let record = Record { topic: &topic, partition: None, key: None, value: b"x", timestamp_ms, mark: 0, number: 0 };
         self.producer.send(&record).await.unwrap();
         let acknowledged = async {
             while self.acks.0.load(Ordering::Relaxed) == before {

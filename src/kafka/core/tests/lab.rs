@@ -143,7 +143,7 @@ impl Lab {
             key: None,
             value,
             timestamp_ms: 0,
-            tag: RecordTag { mark, sent_at: self.now },
+            tag: RecordTag { mark, number: 0, sent_at: self.now },
         };
         self.core.append(&record, &view, None, self.now);
         true

@@ -36,7 +36,7 @@ impl Queues {
 
     fn append(&mut self, partition: Option<i32>, value: &[u8]) {
         let view = std::sync::Arc::clone(self.snapshot.topic(&self.name).unwrap());
-        let tag = RecordTag { mark: 0, sent_at: self.now };
+        let tag = RecordTag { mark: 0, number: 0, sent_at: self.now };
         let record = Append { topic: &self.name, partition: partition.map(PartitionIndex), key: None, value, timestamp_ms: 0, tag };
         let appended = self.accumulator.append(&record, &view, None, self.now, &mut self.random);
         assert!(matches!(appended, Appended::Done { .. }), "{appended:?}");
@@ -74,7 +74,7 @@ fn no_record_joins_a_batch_that_another_found_too_small() {
     let mut queues = Queues::new(&[("batch.size", "1024"), ("buffer.memory", "1024")], [1, 2, 3]);
     queues.append(Some(0), &[7; 700]);
     let view = std::sync::Arc::clone(queues.snapshot.topic(&queues.name).unwrap());
-    let tag = RecordTag { mark: 0, sent_at: START };
+    let tag = RecordTag { mark: 0, number: 0, sent_at: START };
     for value in [&[7; 400][..], &[7; 10][..]] {
         let record = Append { topic: &queues.name, partition: Some(PartitionIndex(0)), key: None, value, timestamp_ms: 0, tag };
         let appended = queues.accumulator.append(&record, &view, None, START, &mut queues.random);

@@ -118,7 +118,7 @@ impl World {
             key: None,
             value: &vec![b'v'; bytes],
             timestamp_ms: 0,
-            tag: RecordTag { mark: self.next_mark, sent_at: self.now },
+            tag: RecordTag { mark: self.next_mark, number: 0, sent_at: self.now },
         };
         match self.core.append(&record, &view, None, self.now) {
             Appended::Done { .. } => {

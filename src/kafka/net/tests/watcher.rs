@@ -78,7 +78,7 @@ impl Client {
         let value = mark.to_string();
         let topic = TopicName::from(topic);
         let partition = partition.map(PartitionIndex);
-        let record = Record { topic: &topic, partition, key: None, value: value.as_bytes(), timestamp_ms: 0, mark };
+        let record = Record { topic: &topic, partition, key: None, value: value.as_bytes(), timestamp_ms: 0, mark, number: mark };
         self.producer.send(&record).await
     }
 

@@ -111,7 +111,7 @@ async fn over_real_sockets_the_first_send_fails_in_time_too() {
     let observer = std::sync::Arc::clone(&watcher);
     let producer = Producer::start(config(&[("max.block.ms", "300")]), bootstrap.into(), "lab", clock.clone(), 5, observer);
     let (topic, before) = (TopicName::from("orders"), clock.now());
-    let record = Record { topic: &topic, partition: None, key: None, value: b"1", timestamp_ms: 0, mark: 1 };
+    let record = Record { topic: &topic, partition: None, key: None, value: b"1", timestamp_ms: 0, mark: 1, number: 1 };
     let failure = producer.send(&record).await.unwrap_err();
     assert_eq!(failure.text, "Topic orders not present in metadata after 300 ms.");
     assert!(clock.now().since(before) >= Duration::from_millis(300));

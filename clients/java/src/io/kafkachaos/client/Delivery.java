@@ -8,13 +8,15 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 final class Delivery implements Callback {
     private final Sender sender;
     private final int topic;
+    private final long sequence;
     private final long due;
     private final long sent;
     private boolean isKnown;
 
-    Delivery(Sender sender, int topic, long due, long sent) {
+    Delivery(Sender sender, int topic, long sequence, long due, long sent) {
         this.sender = sender;
         this.topic = topic;
+        this.sequence = sequence;
         this.due = due;
         this.sent = sent;
     }
@@ -63,6 +65,6 @@ final class Delivery implements Callback {
             sender.group.untold.incrementAndGet();
             return;
         }
-        sender.client.outcomes.add(sender.producer, topic, partition, due, sent, error);
+        sender.client.outcomes.add(sender.producer, topic, partition, due, sent, error, sequence);
     }
 }

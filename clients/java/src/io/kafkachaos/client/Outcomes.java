@@ -7,8 +7,8 @@ import java.util.Arrays;
  * thread and by senders, emptied by the {@link Reporter}.
  */
 final class Outcomes {
-    /** Sender, topic, partition, due, sent, known, error. */
-    static final int COLUMNS = 7;
+    /** Sender, topic, partition, due, sent, known, error, sequence. */
+    static final int COLUMNS = 8;
     /** In place of an error: the record was acknowledged. */
     static final long OK = 0;
     /** In place of an error: its sender has waited for long enough; its outcome may still come. */
@@ -25,7 +25,7 @@ final class Outcomes {
     }
 
     /** Known from now on. Now is read where nobody takes: what became known before a moment is there for whoever takes after it. */
-    synchronized void add(int sender, int topic, long partition, long due, long sent, long error) {
+    synchronized void add(int sender, int topic, long partition, long due, long sent, long error, long sequence) {
         if (used == cells.length) {
             cells = Arrays.copyOf(cells, cells.length * 2);
         }
@@ -36,6 +36,7 @@ final class Outcomes {
         cells[used++] = sent;
         cells[used++] = time.nowMicros();
         cells[used++] = error;
+        cells[used++] = sequence;
     }
 
     /** Takes what is there. */

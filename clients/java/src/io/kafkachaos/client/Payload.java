@@ -3,12 +3,15 @@ package io.kafkachaos.client;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.zip.CRC32C;
 
 /** Values and keys of one producer's records: those of the native load ({@code src/load/payload.rs}, {@code src/load/keys.rs}). */
 final class Payload {
     private static final long GOLDEN = 0x9e3779b97f4a7c15L;
     /** Where each field of the header ends, the longest first: only whole fields are written. */
-    private static final int[] FIELD_ENDS = {28, 20, 16, 8, 4};
+    private static final int[] FIELD_ENDS = {32, 28, 20, 16, 8, 4};
+    /** Where the checksum is. */
+    private static final int CHECKSUM_AT = 28;
 
     private final int size;
     private final int producer;
@@ -39,11 +42,17 @@ final class Payload {
     byte[] value(long sequence, long dueSinceSteadyMicros) {
         byte[] value = new byte[size];
         ByteBuffer header = ByteBuffer.allocate(FIELD_ENDS[0]).order(ByteOrder.LITTLE_ENDIAN);
-        header.put("KCv1".getBytes(StandardCharsets.US_ASCII)).putInt(producer).putLong(sequence).putInt(groupHash);
-        header.putLong(dueSinceSteadyMicros);
+        header.put("KCv2".getBytes(StandardCharsets.US_ASCII)).putInt(producer).putLong(sequence).putInt(groupHash);
+        header.putLong(dueSinceSteadyMicros).putInt(0);
         int end = headerEnd();
         System.arraycopy(header.array(), 0, value, 0, end);
         fill(value, end, seed ^ sequence * GOLDEN);
+        if (end == FIELD_ENDS[0]) {
+            CRC32C checksum = new CRC32C();
+            checksum.update(value, 0, CHECKSUM_AT);
+            checksum.update(value, end, size - end);
+            ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN).putInt(CHECKSUM_AT, (int) checksum.getValue());
+        }
         return value;
     }
 

@@ -123,8 +123,8 @@ final class Sender implements Runnable {
         int topic = (int) (sequence % topics);
         byte[] key = payload.key(sequence / topics);
         byte[] value = payload.value(sequence, due + group.activeSinceSteady);
+        Delivery delivery = new Delivery(this, topic, sequence, due, now);
         sequence++;
-        Delivery delivery = new Delivery(this, topic, due, now);
         refusal = null;
         boolean wasMade = client.isMade();
         metadataWait.begin();

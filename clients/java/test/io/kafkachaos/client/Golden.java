@@ -20,7 +20,7 @@ final class Golden {
                 lines.add(who + " poisson " + times(DueTimes.poisson(20, Seeds.arrivals(PLAN_SEED, group, producer))));
                 Payload payload = new Payload(0, 1_000, PLAN_SEED, group, producer);
                 lines.add(who + " keys " + text(payload.key(0)) + " " + text(payload.key(1)) + " " + text(payload.key(999)));
-                for (int size : new int[] {3, 7, 19, 28, 45}) {
+                for (int size : new int[] {3, 7, 19, 31, 32, 45}) {
                     byte[] value = new Payload(size, 0, PLAN_SEED, group, producer).value(77, -5);
                     lines.add(who + " value " + hex(value));
                 }
