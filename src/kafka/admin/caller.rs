@@ -78,7 +78,7 @@ impl Caller {
     }
 
     /// Asks once. A connection that a question failed on, or whose answer nobody waits for any more, is not used again.
-    async fn ask<R: Request>(&mut self, request: &R) -> Result<R::Response, RpcError> {
+    pub(super) async fn ask<R: Request>(&mut self, request: &R) -> Result<R::Response, RpcError> {
         let mut connection = self.connected().await?;
         let answer = connection.call(request, self.within).await;
         self.connection = Some(connection);

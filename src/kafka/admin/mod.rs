@@ -14,6 +14,7 @@ mod eligible;
 mod error;
 #[cfg(test)]
 pub(crate) mod fake;
+mod fetch;
 mod offsets;
 mod partitions;
 mod requester;
@@ -32,6 +33,7 @@ use kafka_protocol::protocol::Request;
 pub use caller::{Caller, MetadataAnswer};
 pub use configs::{ConfigChange, ConfigResource, ConfigValue};
 pub use error::{AdminError, PartitionFailure, TopicFailure};
+pub use fetch::{FetchBounds, FetchFrom, Fetched};
 pub use offsets::{End, InEpoch};
 pub use partitions::{Election, Replicas};
 pub use requester::{AnswerCounts, MetadataQuestion, MetadataRequester};

@@ -12,6 +12,8 @@ use crate::kafka::wire::error::ErrorCode;
 
 /// The "time" that asks for the end.
 const LATEST: i64 = -1;
+/// The one that asks for the beginning.
+const EARLIEST: i64 = -2;
 /// Replica id of a consumer, which is shown only what is committed.
 const CONSUMER: WireBrokerId = WireBrokerId(-1);
 /// Replica id that Kafka keeps for debugging: shown all that is there, without counting as a follower.
@@ -22,6 +24,8 @@ const ANY_EPOCH: i32 = -1;
 /// Which end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
+    /// First offset that is there.
+    Start,
     /// First offset that consumers cannot read yet. Only the leader tells.
     HighWatermark,
     /// First offset that does not exist yet, in that broker's own log: followers tell theirs too, if they are in the epoch that is asked for, or none is
@@ -74,13 +78,13 @@ pub(super) fn ends_request(end: End, partitions: &[InEpoch]) -> ListOffsetsReque
         let asked = ListOffsetsPartition::default()
             .with_partition_index(partition.partition.0)
             .with_current_leader_epoch(epoch.map_or(ANY_EPOCH, |epoch| epoch.0))
-            .with_timestamp(LATEST);
+            .with_timestamp(if end == End::Start { EARLIEST } else { LATEST });
         topics.entry(&partition.topic).or_default().push(asked);
     }
     let topic = |(name, partitions)| ListOffsetsTopic::default().with_name(wire_name(name)).with_partitions(partitions);
     ListOffsetsRequest::default()
         .with_replica_id(match end {
-            End::HighWatermark => CONSUMER,
+            End::Start | End::HighWatermark => CONSUMER,
             End::LogEnd => DEBUGGING,
         })
         .with_topics(topics.into_iter().map(topic).collect())

@@ -1,18 +1,21 @@
 //! Reading record batches (format v2) out of a log that a broker sends, one by one and without copying.
 //!
-//! Nothing that a batch announces is believed before its bytes are there, and no room is made for what it announces. For the controller's
-//! log, whose batches are never compressed; one that is, is refused. Not here: what the records say (`raft`), batches that this client
-//! writes (`batch`).
+//! Nothing that a batch announces is believed before its bytes are there, and no room is made for what it announces. The controller's log has
+//! no compressed batches ([`next_batch`] refuses one); those of topics are unpacked ([`next_unpacked`]). Not here: what the records say (`raft`,
+//! `audit`), batches that this client writes (`batch`).
 
 use bytes::{Buf, Bytes};
 
 use crate::kafka::wire::batch::{HEADER_BYTES, at};
+use crate::kafka::wire::compression::decompress;
 use crate::kafka::wire::frame::FRAME_BYTES_MAX;
 
 /// Bytes of a batch's base offset and length.
 const PREFIX_BYTES: usize = 12;
 /// The only format that is read.
 const MAGIC: u8 = 2;
+/// Most bytes that may come out of one compressed batch: hundreds of times what brokers take by default (`message.max.bytes`).
+const UNPACKED_BYTES_MAX: usize = 256 << 20;
 /// Which of the attributes' bits name the codec.
 const CODEC_BITS: i16 = 0b111;
 /// The timestamps are those of the append, not of the records.
@@ -45,6 +48,16 @@ pub enum LogError {
     Checksum {
         /// The batch's base offset.
         offset: i64,
+    },
+    /// It cannot be unpacked.
+    #[error("the batch at offset {offset}, compressed with codec {codec}, cannot be unpacked: {what}")]
+    Unpack {
+        /// The batch's base offset.
+        offset: i64,
+        /// The codec's number.
+        codec: i16,
+        /// Why.
+        what: String,
     },
     /// It is compressed.
     #[error("the batch at offset {offset} is compressed with codec {codec}, which no controller does")]
@@ -105,11 +118,37 @@ pub struct LogRecord<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// Takes the next whole batch off the front; `None` if its end is not there yet.
+/// Takes the next whole batch off the front of a controller's log; `None` if its end is not there yet.
+///
+/// # Errors
+/// What is wrong with it, or that it is compressed; the log cannot be read on.
+pub fn next_batch(log: &mut Bytes) -> Result<Option<LogBatch>, LogError> {
+    match next_packed(log)? {
+        Some((batch, 0)) => Ok(Some(batch)),
+        Some((batch, codec)) => Err(LogError::Compressed { offset: batch.base_offset, codec }),
+        None => Ok(None),
+    }
+}
+
+/// Takes the next whole batch off the front of any log, and unpacks it if it is compressed.
 ///
 /// # Errors
 /// What is wrong with it; the log cannot be read on.
-pub fn next_batch(log: &mut Bytes) -> Result<Option<LogBatch>, LogError> {
+pub fn next_unpacked(log: &mut Bytes) -> Result<Option<LogBatch>, LogError> {
+    match next_packed(log)? {
+        Some((mut batch, codec)) if codec != 0 => {
+            // Three bits.
+            let unpacked = decompress(codec as u8, &batch.records, UNPACKED_BYTES_MAX);
+            let refused = |source: std::io::Error| LogError::Unpack { offset: batch.base_offset, codec, what: source.to_string() };
+            batch.records = unpacked.map_err(refused)?.into();
+            Ok(Some(batch))
+        }
+        other => Ok(other.map(|(batch, _)| batch)),
+    }
+}
+
+/// The same as it is, with the codec's number.
+fn next_packed(log: &mut Bytes) -> Result<Option<(LogBatch, i16)>, LogError> {
     let Some(prefix) = log.first_chunk::<PREFIX_BYTES>() else { return Ok(None) };
     let (offset, bytes) = (i64_at(prefix, 0), i32_at(prefix, at::LENGTH));
     let length = usize::try_from(bytes).ok().filter(|bytes| (HEADER_BYTES - PREFIX_BYTES..=FRAME_BYTES_MAX).contains(bytes));
@@ -126,7 +165,7 @@ pub fn next_batch(log: &mut Bytes) -> Result<Option<LogBatch>, LogError> {
         return Err(LogError::Counts { offset, records, last_delta });
     };
     let attributes = i16_at(&header, at::ATTRIBUTES);
-    Ok(Some(LogBatch {
+    let batch = LogBatch {
         base_offset: offset,
         next_offset,
         leader_epoch: i32_at(&header, PREFIX_BYTES),
@@ -135,7 +174,8 @@ pub fn next_batch(log: &mut Bytes) -> Result<Option<LogBatch>, LogError> {
         base_timestamp_ms: i64_at(&header, at::BASE_TIMESTAMP),
         record_count: records,
         records: batch,
-    }))
+    };
+    Ok(Some((batch, attributes & CODEC_BITS)))
 }
 
 fn check(offset: i64, header: &[u8], records: &[u8]) -> Result<(), LogError> {
@@ -147,10 +187,7 @@ fn check(offset: i64, header: &[u8], records: &[u8]) -> Result<(), LogError> {
     if i32_at(header, at::CRC).cast_unsigned() != crc {
         return Err(LogError::Checksum { offset });
     }
-    match i16_at(header, at::ATTRIBUTES) & CODEC_BITS {
-        0 => Ok(()),
-        codec => Err(LogError::Compressed { offset, codec }),
-    }
+    Ok(())
 }
 
 impl LogBatch {
@@ -337,6 +374,23 @@ mod tests {
         let fewer = next_batch(&mut spoilt(two(), at::RECORD_COUNT, &[0, 0, 0, 1])).unwrap().unwrap();
         let error = fewer.records().last().unwrap().unwrap_err();
         assert!(error.to_string().contains("behind the last record"), "{error}");
+    }
+
+    #[test]
+    fn compressed_batches_of_topics_are_unpacked_and_broken_ones_told() {
+        let written = [record(40, 1_000, Some(b"key".to_vec()), vec![7; 90]), record(41, 1_005, None, vec![8; 90])];
+        for codec in [Compression::None, Compression::Gzip, Compression::Snappy] {
+            let mut log = batch(&written, codec).freeze();
+            let read = next_unpacked(&mut log).unwrap().unwrap();
+            let values: Vec<_> = read.records().map(|record| record.unwrap().value.unwrap().to_vec()).collect();
+            assert_eq!(values, [vec![7; 90], vec![8; 90]], "{codec:?}");
+        }
+        let mut broken = spoilt(batch(&written, Compression::Gzip), HEADER_BYTES, &[0]);
+        let error = next_unpacked(&mut broken).unwrap_err();
+        assert!(error.to_string().contains("codec 1, cannot be unpacked"), "{error}");
+        let mut unknown = spoilt(two(), at::ATTRIBUTES, &[0, 7]);
+        let error = next_unpacked(&mut unknown).unwrap_err();
+        assert!(error.to_string().contains("codec 7 is not built in"), "{error}");
     }
 
     proptest! {
