@@ -9,6 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use kafka_chaos::audit::Ledger;
 use kafka_chaos::clock::Moment;
 use kafka_chaos::engine::recorder::{ClientRecorder, GroupRecorder, mark};
 use kafka_chaos::ids::{PartitionIndex, ProducerIndex, TopicName};
@@ -35,7 +36,7 @@ fn group() -> ProducerGroup {
 
 fn recorders() -> (Arc<GroupRecorder>, ClientRecorder, FactSource) {
     let (facts, source) = sink::channel(Moment(0), 0, FACTS_MAX);
-    let group = Arc::new(GroupRecorder::native(&group(), facts));
+    let group = Arc::new(GroupRecorder::native(&group(), facts, Arc::new(Ledger::new(u64::MAX))));
     let client = ClientRecorder::new(Arc::clone(&group), ProducerIndex(0), 1, Moment(0));
     (group, client, source)
 }

@@ -12,6 +12,7 @@
 //! | [`cluster`] | Kafka nodes in containers: up, ready, down, faults on a node |
 //! | [`fault`] | steps as values: inject, confirm from outside, heal |
 //! | [`load`] | due times, keys and payloads (pure) |
+//! | [`audit`] | whether topics hold what clients were told, record by record |
 //! | [`engine`] | which client makes a group's load, and its figures |
 //! | [`probe`] | asks brokers what they believe, each for itself |
 //! | [`record`] | facts, histograms, the run's folder and files |
@@ -22,6 +23,7 @@
 //! | [`cli`] | one file per command |
 
 pub mod analyze;
+pub mod audit;
 pub mod cli;
 pub mod clock;
 pub mod cluster;

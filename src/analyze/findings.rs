@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::analyze::audit::findings::AuditFinding;
 use crate::analyze::layers::findings::{LayerFinding, ProbeFinding};
 use crate::analyze::spread::Spread;
 use crate::analyze::storm::findings::StormFinding;
@@ -77,6 +78,9 @@ pub struct Findings {
     pub layers: Vec<LayerFinding>,
     /// What looking at the layers has cost; `None`: nothing looked.
     pub probes: Option<ProbeFinding>,
+    /// What the topics held afterwards, against what clients were told; `None`: they were not read back.
+    #[serde(default)]
+    pub audit: Option<AuditFinding>,
     /// The load generator's own health.
     pub generator: GeneratorFinding,
     /// Facts that did not fit into the stream.

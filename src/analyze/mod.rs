@@ -11,6 +11,7 @@
 //!         -> ...       /
 //! ```
 
+pub mod audit;
 pub mod compare;
 mod expect;
 pub mod figures;
@@ -75,6 +76,7 @@ pub struct Analysis {
     generator: generator::Generator,
     processes: processes::Processes,
     layers: layers::Layers,
+    audit: audit::Audit,
     series: series::Series,
     errors: ErrorLedger,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
@@ -109,6 +111,7 @@ impl Analysis {
         self.first_acks.fold(stamped);
         self.processes.fold(stamped);
         self.layers.fold(stamped);
+        self.audit.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
         self.last_us = self.last_us.max(stamped.time_us);
         match &stamped.fact {
@@ -175,6 +178,7 @@ impl Analysis {
                 end_us: self.end_us(),
             }),
             probes: self.layers.probes(),
+            audit: self.audit.finding(&self.steps),
             generator: self.generator.finding(),
             facts_lost: self.facts_lost,
             relay_refused: self.relay_refused,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::analyze::audit;
 use crate::analyze::findings::{Findings, GrowthFinding, OutageFigures, StepFinding};
 use crate::analyze::growth::accidents;
 use crate::analyze::layers::findings::Held;
@@ -15,6 +16,7 @@ pub(crate) fn sentences(findings: &Findings) -> Vec<String> {
         Some(first) if sentences_join(first) => first.push_str(&format!("; {lost}.")),
         _ => sentences.insert(0, format!("{}.", capital(&lost))),
     }
+    sentences.extend(findings.audit.as_ref().and_then(audit::sentence));
     sentences.extend(deleted(findings).into_iter().map(gone));
     sentences.extend(never(findings));
     sentences.extend(findings.outside_steps.iter().map(outside));
@@ -121,7 +123,7 @@ fn records(findings: &Findings) -> String {
         format!("{failed}, {} may or may not be in the log", totals.indeterminate)
     } else if totals.failed > 0 {
         failed
-    } else if deleted(findings).is_empty() {
+    } else if findings.audit.as_ref().is_some_and(|audit| audit.totals.lost == 0 && audit.is_complete(None)) {
         "no record was lost".to_owned()
     } else {
         "no record failed".to_owned()

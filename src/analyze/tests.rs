@@ -22,7 +22,7 @@ fn killed() -> Sample {
 #[test]
 fn what_a_deleted_topic_held_is_told_as_gone() {
     let summary = |stream: Sample| findings(&stream.end(20_000)).summary.join(" ");
-    assert!(summary(killed()).contains("no record was lost."));
+    assert!(summary(killed()).contains("no record failed."));
     let once = killed().step(2, "recreate-topic", "orders (as it was)", 14_000);
     let told = summary(once);
     assert!(told.contains("no record failed. Topic `orders` was deleted: what was acknowledged there before is gone"), "{told}");

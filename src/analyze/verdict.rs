@@ -67,6 +67,11 @@ impl Reasons {
         for group in findings.groups.iter().filter(|group| group.totals.due == 0 || group.totals.sent == 0) {
             self.add(Weight::Distrust, format!("group `{}` never sent", group.name));
         }
+        // A bound that was reached is told of where figures depend on it.
+        if let Some(audit) = findings.audit.as_ref().filter(|audit| audit.outcomes != audit.sent && audit.refused == 0) {
+            let (told, sent) = (audit.outcomes, audit.sent);
+            self.add(Weight::Distrust, format!("clients told what became of {told} records, but {sent} were handed to them"));
+        }
         let has_baseline = findings.groups.iter().any(|group| group.latency.baseline.response.is_some());
         if needs_baseline && !has_baseline {
             let text = "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness";

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use crate::audit::Ledger;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{ClusterError, GuestHost};
 use crate::engine::generator::Generator;
@@ -49,6 +50,8 @@ pub struct EngineContext {
     pub seed: u64,
     /// Where facts go.
     pub facts: FactSink,
+    /// Where each record's outcome goes when its producer has ended.
+    pub ledger: Arc<Ledger>,
     /// Which load-generating process this is; 0 for the only one.
     pub worker: u32,
     /// Where senders tell how late they were; one for all groups.

@@ -18,7 +18,7 @@ pub use engine::EngineKind;
 pub(crate) use expectation::plain;
 pub use expectation::{Comparison, Expectation, ExpectationText};
 pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
-pub use metric::{Asked, Asker, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
+pub use metric::{Asked, Asker, Audited, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
 pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
 pub use step::{Action, Ceiling, Condition, Down, LimitChange, Step, Target};
@@ -54,6 +54,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Conditions that decide the verdict.
     pub expectations: Vec<Expectation>,
+    /// Whether the topics are read back.
+    pub audit: AuditSpec,
     /// The text that the plan was read from.
     pub source: PlanSource,
 }
@@ -272,6 +274,15 @@ pub struct Active {
     pub from: Duration,
     /// No record is due at or after it; `None`: until the run's end.
     pub until: Option<Duration>,
+}
+
+/// How the topics are read back after the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditSpec {
+    /// Whether they are.
+    pub is_on: bool,
+    /// Longest that it may take.
+    pub within: Duration,
 }
 
 /// Lengths of the phases. Steps happen between `steady` and `recovery`.

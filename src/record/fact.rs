@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicId, TopicName, UpdateVersion};
+pub use crate::record::audit::{AuditCounts, AuditEnded, AuditPair, AuditPartition, EpochStart, LostPlace, LostRecords};
 use crate::record::broker::BrokerSecond;
 use crate::record::layer::{BrokerShows, ControllerImage, ControllerRecord, ProbeSecond};
 pub use crate::record::process::{ClientProcess, GeneratorSecond};
@@ -438,6 +439,19 @@ pub enum Fact {
         /// How many.
         connections: u64,
     },
+    /// A partition, as the audit read it.
+    AuditPartition(Box<AuditPartition>),
+    /// A producer's records on a partition: what its client said, and what the audit found.
+    AuditPair(Box<AuditPair>),
+    /// Records that were acknowledged and are not there.
+    LostRecords(Box<LostRecords>),
+    /// There was no audit, and why.
+    AuditSkipped {
+        /// Why.
+        why: String,
+    },
+    /// The audit is over.
+    AuditEnded(Box<AuditEnded>),
     /// Facts that did not fit into the stream's bound.
     FactsLost {
         /// How many.

@@ -7,6 +7,7 @@
 //!
 //! Not here: what the facts mean (`analyze`), and when the files that need that meaning are written (`report`).
 
+pub mod audit;
 pub mod broker;
 pub mod error;
 pub mod error_sums;
@@ -14,6 +15,7 @@ pub mod fact;
 pub mod files;
 pub mod folder;
 pub mod histogram;
+pub mod last;
 pub mod layer;
 pub mod process;
 pub mod read;

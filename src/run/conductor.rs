@@ -24,8 +24,10 @@ use super::phases::Phases;
 use super::requests::REQUESTS;
 use super::steps::StepFacts;
 use super::stop::{Stop, StopCause};
-use super::{RunError, brokers, layers, requests, scope, started, topics};
+use super::{RunError, audit, brokers, layers, requests, scope, started, topics};
 use crate::analyze::expectation_fact;
+use crate::audit::Ledger;
+use crate::audit::ledger::RECORDS_MAX;
 use crate::clock::{Clock, Moment};
 use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, Relay, RunId, SavedLog, UpOptions};
 use crate::engine::generator::Generator;
@@ -255,7 +257,11 @@ impl Run<'_> {
         let plan = &self.request.plan;
         let phases = Phases::start(plan.phases, !plan.steps.is_empty(), load_start);
         let (facts, intake) = self.open(phases.steady_at(), Some(cluster))?;
-        let loaded = self.load(cluster, load_start, phases, facts.clone()).await;
+        let ledger = Arc::new(Ledger::new(if plan.audit.is_on { RECORDS_MAX } else { 0 }));
+        let loaded = self.load(cluster, load_start, phases, &ledger, facts.clone()).await;
+        if loaded.is_ok() {
+            self.audit(cluster, &ledger, &facts).await;
+        }
         self.close(&facts, loaded.as_ref().err());
         drop(facts);
         let taken = intake.finish().await?;
@@ -290,7 +296,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn load(&self, cluster: &Arc<DockerCluster>, load_start: Moment, phases: Phases, facts: FactSink) -> Result<(), RunError> {
+    async fn load(
+        &self,
+        cluster: &Arc<DockerCluster>,
+        load_start: Moment,
+        phases: Phases,
+        ledger: &Arc<Ledger>,
+        facts: FactSink,
+    ) -> Result<(), RunError> {
         let plan = &self.request.plan;
         let context = EngineContext {
             clock: self.clock.clone(),
@@ -299,6 +312,7 @@ impl Run<'_> {
             steady: phases.steady_at(),
             seed: plan.seed,
             facts: facts.clone(),
+            ledger: Arc::clone(ledger),
             worker: 0,
             generator: Arc::new(Generator::new()),
         };
@@ -351,6 +365,22 @@ impl Run<'_> {
             self.screen.note(Tone::Warning, &failure.to_string());
         }
         outcome
+    }
+
+    /// Reads the topics back, unless the run is to end.
+    async fn audit(&self, cluster: &DockerCluster, ledger: &Ledger, facts: &FactSink) {
+        let plan = &self.request.plan;
+        let why = if plan.audit.is_on {
+            self.screen.stage("reading the topics back");
+            let audit = audit::audit(plan, cluster.nodes(), ledger, self.clock, self.screen, facts);
+            match self.unless_stopped(audit).await {
+                Some(()) => return,
+                None => "the run was interrupted",
+            }
+        } else {
+            "the plan says `read = \"none\"`"
+        };
+        facts.emit(self.clock.now(), Fact::AuditSkipped { why: why.to_owned() });
     }
 
     /// The stream of facts, with its first ones, and its reader.

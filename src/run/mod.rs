@@ -13,6 +13,7 @@
 //!
 //! Not here: how a step is done (`fault`), how records are made (`engine`), what facts mean (`analyze`). Called by `cli`.
 
+mod audit;
 mod brokers;
 pub mod compare;
 mod conductor;

@@ -1,6 +1,6 @@
 //! Which topics the brokers are asked about, so that asking stays cheap whatever the plan's size. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::TopicName;
 use crate::plan::model::{Action, Plan, Reshape, Step};
@@ -55,6 +55,11 @@ pub(super) fn followed(plan: &Plan) -> (Vec<TopicName>, Option<String>) {
         format!("layers: {count} of {} topics, with {partitions} partitions, are not followed: {first} is the first of them", sizes.len())
     });
     (followed, warning)
+}
+
+/// Every topic that the plan names.
+pub(super) fn topics(plan: &Plan) -> BTreeSet<TopicName> {
+    sizes(plan).into_iter().map(|(name, _)| name).collect()
 }
 
 /// Every topic that the plan names, with its greatest count of partitions.

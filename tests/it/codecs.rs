@@ -46,7 +46,8 @@ async fn produce(bootstrap: Vec<HostPort>, topic: &TopicName, properties: &[(&st
     let producer = Producer::start(config, bootstrap, "codecs", clock, 1, Arc::<Outcomes>::clone(&outcomes));
     for mark in 0..RECORDS {
         let value = value_of(mark);
-        let record = Record { topic, partition: None, key: None, value: value.as_bytes(), timestamp_ms: 1_700_000_000_000, mark, number: mark };
+        let record =
+            Record { topic, partition: None, key: None, value: value.as_bytes(), timestamp_ms: 1_700_000_000_000, mark, number: mark };
         producer.send(&record).await.unwrap();
     }
     producer.close(Duration::from_secs(30)).await;

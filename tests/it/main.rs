@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 #![allow(clippy::print_stderr, reason = "a test says what it waits for, and why it is skipped")]
 
+mod audit;
 mod blind;
 mod cluster;
 mod codecs;

@@ -112,6 +112,15 @@ pub(crate) struct Results {
     keep: tempfile::TempDir,
 }
 
+impl Results {
+    /// What a run has left here.
+    pub(crate) fn of(folder: &Path, status: ExitStatus, stdout: String) -> Self {
+        let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
+        let (run, code) = (serde_json::from_str(&run).unwrap(), status.code());
+        Self { run, folder: folder.to_path_buf(), code, stdout, said: String::new(), keep: tempfile::tempdir().unwrap() }
+    }
+}
+
 /// Runs a plan to its end.
 pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
     let keep = tempfile::tempdir().unwrap();

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use kafka_chaos::audit::Ledger;
+use kafka_chaos::audit::ledger::RECORDS_MAX;
 use kafka_chaos::clock::{Clock, Moment};
 use kafka_chaos::engine::BURSTS_PER_TURN;
 use kafka_chaos::engine::recorder::{ClientRecorder, GroupRecorder, mark};
@@ -33,7 +35,7 @@ pub(crate) fn run(load: &LoadArgs) -> anyhow::Result<Measured> {
 async fn measure(load: LoadArgs) -> anyhow::Result<Measured> {
     let clock = Clock::real();
     let (facts, _source) = sink::channel(clock.now(), 0, FACTS_MAX);
-    let group = Arc::new(GroupRecorder::native(&group_of(&load)?, facts));
+    let group = Arc::new(GroupRecorder::native(&group_of(&load)?, facts, Arc::new(Ledger::new(RECORDS_MAX))));
     let recorder = Arc::new(ClientRecorder::new(Arc::clone(&group), ProducerIndex(0), 1, clock.now()));
     let config = ProducerConfig::from_properties(&load.properties())?;
     let producer = Producer::start(config, bootstrap(&load.bootstrap)?, "bench-native", clock.clone(), 1, recorder);

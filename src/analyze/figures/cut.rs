@@ -85,6 +85,7 @@ impl<'a> Cut<'a> {
     pub(super) fn value(&self, metric: Metric) -> Result<f64, Unknown> {
         match metric {
             Metric::Records(fate) => self.records(fate),
+            Metric::Audited(what) => self.audited(what),
             Metric::RecordsFailedPercent => self.failed_percent(),
             Metric::RecordsOkPerSecond => self.ok_per_second(),
             Metric::Outage(point) => self.outage(point),

@@ -4,6 +4,7 @@
 //! whole ones: a second belongs to the last step that was requested in it or before. Not here: what a figure should be (`expect`), and whether two
 //! of them differ.
 
+mod audited;
 mod cut;
 mod load;
 mod outages;
@@ -73,6 +74,12 @@ pub enum Unknown {
     /// Nothing that it is measured by was seen.
     #[error("nothing that it is measured by was seen")]
     NotSeen,
+    /// The topics were not read back.
+    #[error("the topics were not read back: {0}")]
+    NotAudited(String),
+    /// They were not read back whole.
+    #[error("not all of it could be read back: {0}")]
+    NotWhole(String),
     /// No probe read the controller's log.
     #[error("nobody read the controller's log")]
     NotLooked,

@@ -15,8 +15,9 @@ use crate::engine::group::client::MakeClient;
 use crate::engine::group::sender;
 use crate::engine::group::state::{Group, Made};
 use crate::engine::recorder::second::SecondTeller;
-use crate::engine::recorder::{Blocked, last, mark};
+use crate::engine::recorder::{Blocked, mark};
 use crate::kafka::event::{Failure, RecordTag};
+use crate::record::last;
 use crate::record::second::{second_end, second_of};
 
 /// How long senders may take to end once their clients are closed.

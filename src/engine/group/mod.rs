@@ -23,7 +23,7 @@ use crate::record::fact::Fact;
 /// Starts a group whose clients are made by `make`.
 pub(crate) fn start_group<M: MakeClient>(spec: &ProducerGroup, context: &EngineContext, make: M) -> RunningGroup<M> {
     context.facts.emit(context.clock.now(), Fact::GroupStarted { group: spec.name.clone(), warnings: Vec::new() });
-    let recorder = Arc::new(GroupRecorder::new(spec, context.facts.clone(), M::TELLS));
+    let recorder = Arc::new(GroupRecorder::new(spec, context.facts.clone(), Arc::clone(&context.ledger), M::TELLS));
     let frame = RunFrame {
         clock: context.clock.clone(),
         load_start: context.load_start,

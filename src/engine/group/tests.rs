@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::*;
+use crate::audit::Ledger;
 use crate::clock::{Clock, Moment};
 use crate::engine::GroupHandle;
 use crate::engine::generator::Generator;
@@ -201,6 +202,7 @@ impl Rig {
             steady: start + Duration::from_secs(1),
             seed: 7,
             facts,
+            ledger: Arc::new(Ledger::new(0)),
             worker: 0,
             generator: Arc::new(Generator::new()),
         };
@@ -471,7 +473,7 @@ async fn dropping_a_group_ends_it() {
 #[test]
 fn metadata_requests_are_counted_when_sent_and_told_when_they_end() {
     let (facts, mut source) = sink::channel(Moment(0), 0, 64);
-    let recorder = Arc::new(GroupRecorder::new(&open(1.0), facts, Tells::EVERYTHING));
+    let recorder = Arc::new(GroupRecorder::new(&open(1.0), facts, Arc::new(Ledger::new(0)), Tells::EVERYTHING));
     let client = crate::engine::recorder::client::ClientRecorder::new(recorder, crate::ids::ProducerIndex(0), 1, Moment(0));
     let sent =
         |reason| ClientEvent::MetadataRequestSent { node: crate::ids::BrokerId(1), reason, full: true, topics: 1, request_bytes: 40 };

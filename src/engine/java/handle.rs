@@ -13,8 +13,9 @@ use crate::clock::{Clock, Moment};
 use crate::cluster::guest::{GuestEnd, GuestRemover};
 use crate::engine::java::book::Book;
 use crate::engine::java::program::{Ear, Program, ProgramError, Voice};
-use crate::engine::recorder::{last, lock};
+use crate::engine::recorder::lock;
 use crate::engine::{EngineError, GroupHandle};
+use crate::record::last;
 use crate::record::sink::FactSink;
 
 /// Commands that may wait to be told; a group gets a handful in its life.

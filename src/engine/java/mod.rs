@@ -156,7 +156,8 @@ fn start(program: Program, group: &ProducerGroup, context: &EngineContext) -> Ja
         program.offset.uncertainty.as_micros().max(1)
     );
     context.facts.emit(context.clock.now(), Fact::GroupStarted { group: group.name.clone(), warnings: vec![remark] });
-    let recorder = Arc::new(GroupRecorder::new(group, context.facts.clone(), tells(group, program.tells_waits)));
+    let recorder =
+        Arc::new(GroupRecorder::new(group, context.facts.clone(), Arc::clone(&context.ledger), tells(group, program.tells_waits)));
     let senders = schedule::senders(group);
     let active_from = context.load_start + group.active.from;
     let due_counts = schedule::due_counts(group, context.seed);

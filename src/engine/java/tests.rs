@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
+use crate::audit::Ledger;
 use crate::clock::Moment;
 use crate::engine::generator::Generator;
 use crate::ids::TopicName;
@@ -35,7 +36,7 @@ const START: Moment = Moment(5_000_000);
 fn book(load: Load) -> (Book, FactSource) {
     let group = group(load);
     let (facts, source) = sink::channel(START, 0, 256);
-    let recorder = Arc::new(GroupRecorder::new(&group, facts, tells(&group, (true, true))));
+    let recorder = Arc::new(GroupRecorder::new(&group, facts, Arc::new(Ledger::new(0)), tells(&group, (true, true))));
     let senders = schedule::senders(&group);
     let due_counts = schedule::due_counts(&group, 7);
     let teller = SecondTeller::new(Arc::clone(&recorder), Arc::clone(&senders), due_counts, START);
@@ -67,10 +68,10 @@ fn what_the_program_tells_becomes_the_groups_figures() {
     let lines = [
         r#"{"made":[[0,0]],"sent":[[0,1]],"late":[[5,1]],"blocked":[[0,0,0]],"clients":[[0,null,100]],"process":[10000,900,5],"t":[1000,1000]}"#,
         r#"{"metadata":[["sent",0,2000,-1,[]],["updated",0,5000,2,[[0,3]]]],"waits":[[0,0,6000,5900,1]],"t":[7000,7000]}"#,
-        r#"{"sent":[[0,1]],"records":[[0,0,2,0,10,20000,0]]}"#,
+        r#"{"sent":[[0,1]],"records":[[0,0,2,0,10,20000,0,0]]}"#,
         r#"{"errors":[[1,"indeterminate","TimeoutException",null,"x"],[2,"failed","TimeoutException",null,"y"]],"made":[[1,50000]],
-            "sent":[[0,3],[1,2]],"records":[[0,0,1,100000,100010,300000,1],[1,0,-1,50000,50010,310000,2],[0,0,2,200000,200010,320000,0],
-            [1,0,0,150000,150010,320000,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"end":250000,"t":[400000,400000]}"#,
+            "sent":[[0,3],[1,2]],"records":[[0,0,1,100000,100010,300000,1,0],[1,0,-1,50000,50010,310000,2,0],[0,0,2,200000,200010,320000,0,0],
+            [1,0,0,150000,150010,320000,0,0]],"metadata":[["sent",0,330000,2,[]],["cut_off",0,340000,0,[]]],"blocked":[],"end":250000,"t":[400000,400000]}"#,
         r#"{"t":[1000000,1000000]}"#,
     ];
     enter(&mut book, &lines).unwrap();
@@ -121,8 +122,8 @@ fn snapshots_tell_what_has_changed() {
 fn a_record_that_its_sender_gave_up_counts_once() {
     let (mut book, source) = book(Load::Closed { wait: Duration::from_secs(1), every: Duration::ZERO });
     let lines = [
-        r#"{"made":[[0,0]],"sent":[[0,1]],"records":[[0,0,-1,0,0,1000000,-1]],"t":[1000001,1000001]}"#,
-        r#"{"sent":[[0,2]],"records":[[0,0,2,0,0,1500000,0],[0,0,2,1000001,1000001,1500000,0]],"t":[1500001,1500001]}"#,
+        r#"{"made":[[0,0]],"sent":[[0,1]],"records":[[0,0,-1,0,0,1000000,-1,0]],"t":[1000001,1000001]}"#,
+        r#"{"sent":[[0,2]],"records":[[0,0,2,0,0,1500000,0,0],[0,0,2,1000001,1000001,1500000,0,0]],"t":[1500001,1500001]}"#,
     ];
     enter(&mut book, &lines).unwrap();
     let last = book.close(START + Duration::from_secs(2));
@@ -146,9 +147,9 @@ fn words_of_what_is_not_there_and_lost_words_are_no_figures() {
         r#"{"made":[[2,0]]}"#,
         r#"{"metadata":[["sent",1,0,0,[]]]}"#,
         r#"{"made":[[0,0]],"metadata":[["updated",0,0,0,[[1,3]]]]}"#,
-        r#"{"made":[[0,0]],"records":[[0,1,0,0,0,0,0]]}"#,
-        r#"{"made":[[0,0]],"records":[[0,0,0,0,0,0,7]]}"#,
-        r#"{"records":[[0,0,0,0,0,0,0]]}"#,
+        r#"{"made":[[0,0]],"records":[[0,1,0,0,0,0,0,0]]}"#,
+        r#"{"made":[[0,0]],"records":[[0,0,0,0,0,0,7,0]]}"#,
+        r#"{"records":[[0,0,0,0,0,0,0,0]]}"#,
         r#"{"blocked":[[9,0,0]]}"#,
     ] {
         let (mut book, _source) = book(Load::Max);
@@ -197,7 +198,7 @@ fn records_of_a_client_that_could_not_be_made_have_failed() {
     let (mut book, source) = book(Load::Open { rate_per_second: 10.0, arrivals: Arrivals::Constant });
     let lines = [
         r#"{"errors":[[1,"failed","ConfigException",null,"No resolvable bootstrap urls"]],"sent":[[0,1]],"made":[[0,7]],
-            "records":[[0,0,-1,0,7,9,1]]}"#,
+            "records":[[0,0,-1,0,7,9,1,0]]}"#,
         r#"{"end":1,"t":[1000000,1000000]}"#,
     ];
     enter(&mut book, &lines).unwrap();
@@ -210,7 +211,7 @@ fn records_of_a_client_that_could_not_be_made_have_failed() {
 fn an_outcome_that_is_older_than_its_record_is_counted_as_such() {
     let (mut book, source) = book(Load::Max);
     // Known before it was handed over, before it was due, and at the very moment.
-    let records = r#"{"made":[[0,0]],"sent":[[0,3]],"records":[[0,0,2,0,10,9,0],[0,0,2,12,10,11,0],[0,0,2,20,20,20,0]]}"#;
+    let records = r#"{"made":[[0,0]],"sent":[[0,3]],"records":[[0,0,2,0,10,9,0,0],[0,0,2,12,10,11,0,0],[0,0,2,20,20,20,0,0]]}"#;
     enter(&mut book, &[records, r#"{"t":[1000000,1000000]}"#]).unwrap();
     let facts = told(source);
     let early =

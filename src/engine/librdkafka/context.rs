@@ -283,6 +283,7 @@ mod tests {
     use rdkafka::types::RDKafkaErrorCode;
 
     use super::*;
+    use crate::audit::Ledger;
     use crate::engine::librdkafka::tests::group;
     use crate::engine::recorder::tells::Tells;
     use crate::engine::recorder::{GroupRecorder, mark};
@@ -305,7 +306,7 @@ mod tests {
         fn new() -> Self {
             let clock = Clock::manual();
             let (facts, source) = sink::channel(clock.now(), 0, 20);
-            let recorder = Arc::new(GroupRecorder::new(&group(&[]), facts, Tells::LIBRDKAFKA));
+            let recorder = Arc::new(GroupRecorder::new(&group(&[]), facts, Arc::new(Ledger::new(0)), Tells::LIBRDKAFKA));
             let client = ClientRecorder::new(Arc::clone(&recorder), ProducerIndex(0), 1, clock.now());
             let context = Context::new(clock.clone(), Arc::new(client));
             Self { clock, recorder, facts: source, context }

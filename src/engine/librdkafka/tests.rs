@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::audit::Ledger;
 use crate::clock::Clock;
 use crate::engine::generator::Generator;
 use crate::ids::TopicName;
@@ -69,6 +70,7 @@ async fn run(group: &ProducerGroup, load: Duration, drain: Duration) -> (Vec<Gro
         steady: start,
         seed: 7,
         facts,
+        ledger: Arc::new(Ledger::new(0)),
         worker: 0,
         generator: Arc::new(Generator::new()),
     };

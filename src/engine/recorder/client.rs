@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::audit::{Outcomes, PairOutcomes, ProducerEntry};
 use crate::clock::Moment;
 use crate::engine::recorder::figures::Fate;
 use crate::engine::recorder::life::Life;
@@ -86,6 +87,7 @@ impl ClientRecorder {
             let pair = sender.pair(topic, NO_PARTITION);
             pair.error(at);
             pair.bad(std::iter::once(mark::due(record.mark)), &mut Vec::new());
+            self.keep(&mut pair.outcomes, Fate::Failed, &[record]);
             sender.count(Fate::Failed, 1);
             self.record_latencies(at, Fate::Failed, &[record]);
         }
@@ -191,10 +193,20 @@ impl ClientRecorder {
                 pair.finish(at, &mut told);
                 facts.extend(told.drain(..).map(|fact| self.pair_fact(producer, &self.group.topics[topic], partition, fact)));
             }
+            self.enter_outcomes(producer, *sent, sender);
             let totals = Totals { due: *due, sent: *sent, ..sender.totals };
             facts.push(life.totals(&self.group, producer, slot == 0, totals, cached));
         }
         facts
+    }
+
+    fn enter_outcomes(&self, producer: ProducerIndex, sent: u64, sender: &mut SenderState) {
+        let pair = |(topic, partition, pair): (usize, PartitionIndex, &mut Pair)| {
+            let outcomes = std::mem::take(&mut pair.outcomes);
+            (!outcomes.is_empty()).then(|| PairOutcomes { topic: self.group.topics[topic].clone(), partition, outcomes })
+        };
+        let pairs = sender.pairs_mut().filter_map(pair).collect();
+        self.group.ledger.enter(ProducerEntry { group: self.group.name.clone(), producer, sent, pairs });
     }
 
     fn producer(&self, slot: usize) -> ProducerIndex {
@@ -253,6 +265,7 @@ impl ClientRecorder {
         } else {
             sender.bad(topic, delivery.partition, records, &mut told);
         }
+        self.keep(&mut sender.pair(topic, delivery.partition).outcomes, fate, records);
         facts.extend(told.into_iter().map(|(partition, fact)| self.pair_fact(producer, delivery.topic, partition, fact)));
         if sender.waiting.is_none() {
             sender.count(fate, records.len() as u64);
@@ -261,6 +274,21 @@ impl ClientRecorder {
         } else {
             self.settle_waited(sender, at, fate, delivery.outcome, records);
         }
+    }
+
+    /// Keeps the client's word on records for the audit. It is the client's own, also of records whose sender did not wait for it.
+    fn keep(&self, outcomes: &mut Outcomes, fate: Fate, records: &[RecordTag]) {
+        if !self.group.ledger.admit(records.len() as u64) {
+            return;
+        }
+        let numbers = match fate {
+            Fate::Ok => &mut outcomes.acknowledged,
+            Fate::Failed => outcomes.failed_mut(),
+            Fate::Indeterminate => outcomes.indeterminate_mut(),
+        };
+        numbers.extend(records.iter().filter_map(|record| u32::try_from(record.number).ok()));
+        let beyond = records.iter().filter(|record| record.number > u64::from(u32::MAX)).count();
+        self.group.ledger.refuse(beyond as u64);
     }
 
     /// The same for a closed loop: records that were given up have been counted already, and are only noted.
@@ -400,6 +428,7 @@ fn fate_of(outcome: &Outcome) -> Fate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::Ledger;
     use crate::engine::recorder::tells::Tells;
     use crate::ids::{LeaderEpoch, UpdateVersion};
     use crate::plan::model::{Active, EngineKind, Load, ProducerGroup, RecordSpec};
@@ -424,7 +453,7 @@ mod tests {
     #[test]
     fn the_first_ack_after_another_leader_or_route_is_told_once() {
         let (facts, mut source) = sink::channel(Moment(0), 0, 64);
-        let group = Arc::new(GroupRecorder::new(&group(), facts, Tells::EVERYTHING));
+        let group = Arc::new(GroupRecorder::new(&group(), facts, Arc::new(Ledger::new(0)), Tells::EVERYTHING));
         let client = ClientRecorder::new(group, ProducerIndex(0), 1, Moment(0));
         let at = |ms: u64| Moment(ms * 1_000);
         let orders = TopicPartition { topic: "orders".into(), partition: PartitionIndex(0) };

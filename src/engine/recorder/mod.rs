@@ -11,7 +11,6 @@ pub(crate) mod client;
 pub(crate) mod errors;
 pub(crate) mod figures;
 pub(crate) mod foreign;
-pub(crate) mod last;
 pub(crate) mod life;
 pub mod mark;
 pub(crate) mod pair;
@@ -23,9 +22,10 @@ pub use client::ClientRecorder;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::audit::Ledger;
 use crate::clock::Moment;
 use crate::engine::recorder::errors::{BatchErrorBook, RecordErrorBook};
 use crate::engine::recorder::figures::{Figures, Shards};
@@ -48,6 +48,8 @@ pub struct GroupRecorder {
     pub(crate) topics: Vec<TopicName>,
     topic_indexes: HashMap<TopicName, usize>,
     pub(crate) facts: FactSink,
+    /// Where each record's outcome goes.
+    pub(crate) ledger: Arc<Ledger>,
     tells: Tells,
     /// A client's count of Metadata requests was lost.
     requests_unknown: AtomicBool,
@@ -60,12 +62,13 @@ pub struct GroupRecorder {
 
 impl GroupRecorder {
     /// A recorder for a group that has not sent anything.
-    pub(crate) fn new(group: &ProducerGroup, facts: FactSink, tells: Tells) -> Self {
+    pub(crate) fn new(group: &ProducerGroup, facts: FactSink, ledger: Arc<Ledger>, tells: Tells) -> Self {
         Self {
             name: group.name.clone(),
             topics: group.topics.clone(),
             topic_indexes: group.topics.iter().enumerate().map(|(index, topic)| (topic.clone(), index)).collect(),
             facts,
+            ledger,
             tells,
             requests_unknown: AtomicBool::new(false),
             closed_wait: match group.load {
@@ -80,8 +83,8 @@ impl GroupRecorder {
 
     /// A recorder for a group of this project's own producers, which tell everything.
     #[must_use]
-    pub fn native(group: &ProducerGroup, facts: FactSink) -> Self {
-        Self::new(group, facts, Tells::EVERYTHING)
+    pub fn native(group: &ProducerGroup, facts: FactSink, ledger: Arc<Ledger>) -> Self {
+        Self::new(group, facts, ledger, Tells::EVERYTHING)
     }
 
     /// What the group's clients have told since this was last called: counts of outcomes, histograms, Metadata requests. What only senders know

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::audit::Outcomes;
 use crate::clock::Moment;
 use crate::ids::BrokerId;
 use crate::record::fact::GAP_MIN_US;
@@ -58,6 +59,8 @@ pub(crate) struct Pair {
     route: Option<BrokerId>,
     /// Its leader or its route has changed since the last ok.
     is_changed: bool,
+    /// What the client said of each record, for the audit.
+    pub(crate) outcomes: Outcomes,
     /// Rarely used, so it costs a pointer only.
     #[allow(clippy::box_collection, reason = "there are as many pairs as producers times partitions, and nearly all have none")]
     open: Option<Box<VecDeque<Open>>>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::audit::Ledger;
 use crate::clock::Clock;
 use crate::engine::generator::Generator;
 use crate::kafka::admin::fake::{FakeBroker, Shared as FakeState, shared as fake_state};
@@ -33,6 +34,7 @@ impl Bench {
             steady: load_start,
             seed: 7,
             facts,
+            ledger: Arc::new(Ledger::new(0)),
             worker: 0,
             generator: Arc::new(Generator::new()),
         };

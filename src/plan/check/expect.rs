@@ -1,6 +1,6 @@
 //! `[[expect]]`.
 
-use crate::plan::model::{Expectation, Groups, Metric, Step, Unit};
+use crate::plan::model::{AuditSpec, Expectation, Groups, Metric, Step, Unit};
 use crate::plan::problem::Problem;
 use crate::plan::raw::{At, Fields};
 use crate::plan::units;
@@ -18,11 +18,17 @@ pub(super) struct GroupLists<'a> {
 }
 
 /// Reads all expectations. `steps` is `None` where a step could not be read.
-pub(super) fn read(sections: &[Fields<'_>], groups: GroupLists<'_>, steps: Option<&[Step]>, scene: &Scene<'_>) -> Vec<Expectation> {
+pub(super) fn read(
+    sections: &[Fields<'_>],
+    groups: GroupLists<'_>,
+    steps: Option<&[Step]>,
+    audit: AuditSpec,
+    scene: &Scene<'_>,
+) -> Vec<Expectation> {
     let windows = PlanWindows::of(steps);
     let mut expectations = Vec::new();
     for fields in sections {
-        let metric = metric(fields, scene);
+        let metric = metric(fields, audit, scene);
         let group = fields.text("group");
         if let Some(group) = &group {
             check_group(group, metric, groups, scene);
@@ -38,12 +44,16 @@ pub(super) fn read(sections: &[Fields<'_>], groups: GroupLists<'_>, steps: Optio
     expectations
 }
 
-fn metric(fields: &Fields<'_>, scene: &Scene<'_>) -> Option<Metric> {
+fn metric(fields: &Fields<'_>, audit: AuditSpec, scene: &Scene<'_>) -> Option<Metric> {
     let text = fields.text("metric")?;
     let found = Metric::find(text.value);
     if found.is_none() {
-        let problem = Problem::error(text.span, format!("there is no metric `{}`", text.value));
+        let problem = Problem::error(text.span.clone(), format!("there is no metric `{}`", text.value));
         scene.report(problem.did_you_mean(text.value, Metric::all().iter().map(|info| info.name)));
+    }
+    if matches!(found, Some(Metric::Audited(_))) && !audit.is_on {
+        let problem = Problem::error(text.span, format!("`{}` is known only of topics that are read back", text.value));
+        scene.report(problem.hint("take `read = \"none\"` out of [audit]"));
     }
     found
 }

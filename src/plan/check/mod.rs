@@ -27,8 +27,8 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::grammar::{CLUSTER, PHASES};
-use super::model::{Phases, Plan, PlanSource, Step};
+use super::grammar::{AUDIT, CLUSTER, PHASES};
+use super::model::{AuditSpec, Phases, Plan, PlanSource, Step};
 use super::problem::Problem;
 use super::raw::Fields;
 
@@ -44,6 +44,8 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let mut cluster = cluster::read(&cluster_fields);
     let layout = cluster.layout.filter(|_| root.table("cluster").is_some() || !root.has("cluster"));
     let phase_fields = root.table("phases").unwrap_or_else(|| Fields::new(&PHASES, &empty, 0..0, root.problems));
+    let audit_fields = root.table("audit").unwrap_or_else(|| Fields::new(&AUDIT, &empty, 0..0, root.problems));
+    let audit = audit(&audit_fields);
 
     let mut scene = Scene::new(root.problems, &source.text, layout, &cluster);
     let topics = topics::read(&root.tables("topic"), &mut scene);
@@ -60,7 +62,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     client_links::check_groups(&mut scene, all_names.all());
     let groups = expect::GroupLists { producers: group_names.all(), all: all_names.all() };
     let all_read = steps.len() == step_fields.len() && root.has("step") == root.is_list("step");
-    let expectations = expect::read(&root.tables("expect"), groups, all_read.then_some(&steps), &scene);
+    let expectations = expect::read(&root.tables("expect"), groups, all_read.then_some(&steps), audit, &scene);
     let plan = Plan {
         name: root.text("name").and_then(|name| words::name(&name, "name", root.problems)).unwrap_or_default().to_owned(),
         about: root.text("about").map(|text| text.value.to_owned()).unwrap_or_default(),
@@ -72,10 +74,16 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         phases: phases(&phase_fields, &steps),
         steps,
         expectations,
+        audit,
         source,
     };
     ramps::check(&plan, &producer_fields, root.problems);
     plan
+}
+
+fn audit(fields: &Fields<'_>) -> AuditSpec {
+    let is_on = fields.choice("read") != Some("none");
+    AuditSpec { is_on, within: fields.duration("within").unwrap_or_default() }
 }
 
 fn phases(fields: &Fields<'_>, steps: &[Step]) -> Phases {

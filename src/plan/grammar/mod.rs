@@ -9,7 +9,7 @@ mod sections;
 mod steps;
 mod topics;
 
-pub(super) use sections::{CLUSTER, PHASES, PLAN};
+pub(super) use sections::{AUDIT, CLUSTER, PHASES, PLAN};
 pub(super) use steps::STEP;
 
 /// A table of a plan and the keys that it may hold.

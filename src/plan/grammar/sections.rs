@@ -30,6 +30,7 @@ pub(in super::super) static PLAN: Table = Table {
             "Groups of clients that send nothing but Metadata requests.",
         ),
         key("phases", Kind::Table(&PHASES), Optional, "[phases]", "Lengths of the phases around the steps."),
+        key("audit", Kind::Table(&AUDIT), Optional, "[audit]", "Whether the topics are read back after the load."),
         key("step", Kind::Tables(&STEP), Optional, "[[step]]", "Timed actions, in order of `at`."),
         key("expect", Kind::Tables(&EXPECT), Optional, "[[expect]]", "Conditions that decide the verdict."),
     ],
@@ -257,6 +258,31 @@ pub(in super::super) static PHASES: Table = Table {
         key("warmup", Kind::Duration, Default("5s"), "warmup = \"5s\"", "Load outside the baseline; counted and shown apart."),
         key("steady", Kind::Duration, Default("10s"), "steady = \"10s\"", "The baseline. Steps count from its end."),
         key("recovery", Kind::Duration, Default("30s"), "recovery = \"30s\"", "Load after the last step."),
+    ],
+    choices: &[],
+    later: &[],
+};
+
+/// `[audit]`.
+pub(in super::super) static AUDIT: Table = Table {
+    name: "[audit]",
+    id: "audit",
+    about: "After the load every topic is read back, and each record that is there is set against what its client said of it.",
+    keys: &[
+        key(
+            "read",
+            Kind::Choice { words: &["all", "none"], later: &[] },
+            Default("all"),
+            "read = \"all\"",
+            "`all`: every record is accounted for. `none`: nothing is read, and nothing is known of lost or duplicated records.",
+        ),
+        key(
+            "within",
+            Kind::Duration,
+            Default("60s"),
+            "within = \"60s\"",
+            "Longest that reading may take; what is not read by then is unknown.",
+        ),
     ],
     choices: &[],
     later: &[],

@@ -13,6 +13,8 @@ use super::Window;
 pub enum Metric {
     /// Records by what became of them.
     Records(Fate),
+    /// Records by what the topics held afterwards.
+    Audited(Audited),
     /// Share of failed records in those of which it is known what became of them.
     RecordsFailedPercent,
     /// Acknowledged records per second.
@@ -80,6 +82,27 @@ pub enum Fate {
     Failed,
     /// It may be in the log.
     Indeterminate,
+}
+
+/// What the audit found of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Audited {
+    /// They are there.
+    Found,
+    /// Acknowledged, and not there.
+    Lost,
+    /// Copies beyond the first.
+    Duplicated,
+    /// Behind one that was sent later.
+    OutOfOrder,
+    /// Certainly failed, and there all the same.
+    FailedFound,
+    /// Indeterminate, and there.
+    IndeterminateFound,
+    /// With a broken checksum; of no group.
+    Corrupt,
+    /// Of nobody in this run; of no group.
+    Foreign,
 }
 
 /// A point of several values.

@@ -4,6 +4,7 @@
 //! a killed run leaves valid files. Columns are an interface: `docs/results.md` explains each, a test holds them to the letter.
 
 mod append;
+mod audit;
 mod brokers;
 mod errors;
 mod facts;
@@ -17,6 +18,7 @@ mod requesters;
 mod seconds;
 mod steps;
 
+pub use audit::{AUDIT, AUDIT_PARTITIONS, LOST};
 pub use hlog::{Interval, IntervalLog};
 pub use layers::LayerRows;
 pub use metadata::{ROWS_PER_SECOND_MAX as METADATA_ROWS_PER_SECOND_MAX, RowBudget};
@@ -60,6 +62,7 @@ pub struct Files {
     layers: layers::LayersFile,
     brokers: brokers::BrokersFile,
     requesters: requesters::RequestersFile,
+    audit: audit::AuditFiles,
     errors: errors::ErrorsFile,
     latency: IntervalLog,
 }
@@ -78,6 +81,7 @@ impl Files {
             layers: layers::LayersFile::create(folder.file(LAYERS))?,
             brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
             requesters: requesters::RequestersFile::new(folder.file(REQUESTERS)),
+            audit: audit::AuditFiles::new(folder),
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
             latency: IntervalLog::create(folder.file(LATENCY))?,
         })
@@ -101,6 +105,9 @@ impl Files {
             Fact::MetadataRequest { .. } => self.metadata.write(stamped),
             Fact::Broker(seen) => self.brokers.write(seen),
             Fact::RequesterSecond(second) => self.requesters.write(stamped.worker, second),
+            Fact::AuditPair(pair) => self.audit.pair(pair),
+            Fact::AuditPartition(partition) => self.audit.partition(partition),
+            Fact::LostRecords(lost) => self.audit.lost(lost),
             _ => Ok(()),
         }
     }
@@ -116,6 +123,7 @@ impl Files {
         self.layers.flush()?;
         self.brokers.flush()?;
         self.requesters.flush()?;
+        self.audit.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;
         self.errors.flush()

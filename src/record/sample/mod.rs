@@ -1,5 +1,6 @@
 //! Streams of facts made by hand, for tests of everything that reads facts.
 
+mod audit;
 pub(crate) mod layers;
 pub(crate) mod scenes;
 

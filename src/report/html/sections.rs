@@ -14,7 +14,7 @@ use crate::digits::grouped;
 use crate::record::files::millis;
 use crate::report::text::format::moment_ms;
 use crate::report::text::table::{Table, Titled};
-use crate::report::text::{groups, layers as probes, requesters, storm};
+use crate::report::text::{audit as audits, groups, layers as probes, requesters, storm};
 
 /// All of them; one without anything to say is empty.
 pub(super) fn all(content: Content<'_>) -> Vec<Section> {
@@ -26,6 +26,7 @@ pub(super) fn all(content: Content<'_>) -> Vec<Section> {
         section("timeline", "The load over time", timeline(content)),
         section("steps", "Steps and outages", steps::section(content)),
         section("layers", "Layers: who held it up", layers::section(content)),
+        section("audit", "Audit: what the topics hold", audit(content)),
         section("latency", "Latency", latency(content)),
         section("cluster", "The cluster", cluster(content)),
         section("clients", "Clients and their metadata", clients(content)),
@@ -43,6 +44,13 @@ fn timeline(content: Content<'_>) -> Markup {
             (figure("in-flight", "Records in flight, and producer-partition pairs without service", "seconds.csv"))
         }
         (table(&groups::records(content.findings), Look::plain("table-records")))
+    }
+}
+
+fn audit(content: Content<'_>) -> Markup {
+    html! {
+        (table(&audits::audit(content.findings), Look::plain("table-audit")))
+        (table(&audits::lost(content.findings), Look::plain("table-lost")))
     }
 }
 

@@ -63,7 +63,7 @@ fn the_page_reads_without_its_script() {
     let markup = markup(&page);
     for part in [
         "<h1>sample</h1><p class=\"verdict verdict-pass\">PASS</p>",
-        "<p class=\"sentence\">The kill of node 2 stalled up to 2 of 6 producer-partition pairs for 9.0 to 9.3 s; no record was lost.</p>",
+        "<p class=\"sentence\">The kill of node 2 stalled up to 2 of 6 producer-partition pairs for 9.0 to 9.3 s; no record failed.</p>",
         "<a href=\"#step-1\">step 1, kill node 2</a>",
         "<tr id=\"step-1\"><th scope=\"row\" class=\"number\">1</th>",
         "<th scope=\"row\" class=\"text\">records.failed == 0</th><td class=\"text met\">met</td>",

@@ -4,6 +4,7 @@
 //! Tables, spans and emphasis look alike in other commands' output (`cli`), which uses `table`, `format` and `style` too; the tables themselves
 //! are those of `report::html`.
 
+pub(crate) mod audit;
 pub(crate) mod format;
 pub(crate) mod groups;
 pub(crate) mod head;
@@ -40,6 +41,8 @@ pub fn render(run: Option<&RunStarted>, findings: &Findings, place: Option<Place
     steps::outside(findings).iter().for_each(|table| page.table(table));
     layers::layers(&mut page, findings);
     page.table(&groups::records(findings));
+    page.table(&audit::audit(findings));
+    page.table(&audit::lost(findings));
     page.table(&groups::latency(findings));
     page.table(&groups::requests(findings));
     page.table(&requesters::requesters(findings));

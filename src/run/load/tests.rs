@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::audit::Ledger;
 use crate::engine::EngineError;
 use crate::engine::generator::Generator;
 use crate::plan::model::{self, Active, EngineKind, RecordSpec};
@@ -131,6 +132,7 @@ async fn outcome(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<
         steady: phases.steady_at(),
         seed: 7,
         facts: facts.clone(),
+        ledger: Arc::new(Ledger::new(0)),
         worker: 0,
         generator: Arc::new(Generator::new()),
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use kafka_chaos::audit::Ledger;
 use kafka_chaos::clock::{Clock, Moment};
 use kafka_chaos::cluster::{Cluster, DockerCluster, Node, Relay, UpOptions};
 use kafka_chaos::engine::generator::Generator;
@@ -154,6 +155,7 @@ async fn requesters_are_counted_as_the_brokers_count_them(cluster: &DockerCluste
         steady: load_start,
         seed: 7,
         facts,
+        ledger: Arc::new(Ledger::new(0)),
         worker: 0,
         generator: Arc::new(Generator::new()),
     };

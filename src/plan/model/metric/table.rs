@@ -1,6 +1,7 @@
 //! All metrics with their names, units, windows and a line on each.
 
 use super::Asker::{Producers, Requesters};
+use super::Audited as A;
 use super::Metric::*;
 use super::Unit::*;
 use super::{Asked, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
@@ -27,6 +28,7 @@ const BASELINE: Scope = Scope { windows: Windows::Any, usual: Usual::Baseline, g
 const ANY_STEPS: Scope = Scope { windows: Windows::Any, usual: Usual::Steps, groups: Groups::Producers };
 const STEPS: Scope = Scope { windows: Windows::OfSteps, usual: Usual::Steps, groups: Groups::Producers };
 const WHOLE: Scope = Scope { windows: Windows::Run, usual: Usual::Run, groups: Groups::Producers };
+const WHOLE_RUN: Scope = Scope { groups: Groups::None, ..WHOLE };
 const REQ_RUN: Scope = Scope { groups: Groups::Requesters, ..RUN };
 const REQ_BASELINE: Scope = Scope { groups: Groups::Requesters, ..BASELINE };
 const REQ_WHOLE: Scope = Scope { groups: Groups::Requesters, ..WHOLE };
@@ -45,12 +47,26 @@ const fn row(metric: Metric, name: &'static str, unit: Unit, scope: Scope, about
 }
 
 /// All metrics, in the order of the documentation.
-pub(super) static METRICS: [MetricInfo; 106] = [
+pub(super) static METRICS: [MetricInfo; 114] = [
     row(Records(Fate::Due), "records.due", Count, RUN, "records that became due"),
     row(Records(Fate::Sent), "records.sent", Count, RUN, "records that were handed to the client"),
     row(Records(Fate::Ok), "records.ok", Count, RUN, "records that were acknowledged"),
     row(Records(Fate::Failed), "records.failed", Count, RUN, "records that are certainly not in the log"),
     row(Records(Fate::Indeterminate), "records.indeterminate", Count, RUN, "records that may be in the log"),
+    row(Audited(A::Found), "records.found", Count, WHOLE, "records that the topics hold afterwards, each once"),
+    row(Audited(A::Lost), "records.lost", Count, WHOLE, "acknowledged records that the topics do not hold afterwards"),
+    row(Audited(A::Duplicated), "records.duplicated", Count, WHOLE, "copies of records beyond the first"),
+    row(
+        Audited(A::OutOfOrder),
+        "records.out-of-order",
+        Count,
+        WHOLE,
+        "records behind one of the same producer and partition that was sent later",
+    ),
+    row(Audited(A::FailedFound), "records.failed-found", Count, WHOLE, "records that are there although they failed for certain"),
+    row(Audited(A::IndeterminateFound), "records.indeterminate-found", Count, WHOLE, "indeterminate records that are there"),
+    row(Audited(A::Corrupt), "records.corrupt", Count, WHOLE_RUN, "records whose checksum does not fit"),
+    row(Audited(A::Foreign), "records.foreign", Count, WHOLE_RUN, "records of nobody in this run"),
     row(
         RecordsFailedPercent,
         "records.failed-percent",

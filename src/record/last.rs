@@ -1,4 +1,4 @@
-//! A group's last facts: many at once, told no faster than the stream's writer takes them. Called by groups that have ended.
+//! Many facts at once, told no faster than the stream's writer takes them. Called by groups that have ended, and by the audit.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const FACTS_PER_BREATH: usize = 512;
 const BREATH: Duration = Duration::from_millis(2);
 
 /// Tells all of them.
-pub(crate) async fn tell(facts: &FactSink, at: Moment, last: impl IntoIterator<Item = Fact, IntoIter: Send>) {
+pub async fn tell(facts: &FactSink, at: Moment, last: impl IntoIterator<Item = Fact, IntoIter: Send>) {
     for (count, fact) in last.into_iter().enumerate() {
         facts.emit(at, fact);
         if (count + 1).is_multiple_of(FACTS_PER_BREATH) {

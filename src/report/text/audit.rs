@@ -1,0 +1,90 @@
+//! What the topics held after the load, against what clients were told.
+
+use super::format::moment_ms;
+use super::table::{Table, Titled};
+use crate::analyze::audit::{findings::LostFinding, remarks};
+use crate::analyze::findings::Findings;
+use crate::digits::grouped;
+
+/// Each group's records.
+pub(crate) fn audit(findings: &Findings) -> Titled {
+    let mut table = Table::new(&[
+        "<group",
+        "acknowledged",
+        "found",
+        "lost",
+        "duplicated",
+        "out of order",
+        "failed",
+        "there all the same",
+        "indeterminate",
+        "there",
+    ]);
+    let Some(audit) = &findings.audit else { return Titled::new(TITLE, table) };
+    for group in &audit.groups {
+        let counts = &group.counts;
+        let figures = [
+            counts.acknowledged,
+            counts.found,
+            counts.lost,
+            counts.duplicated,
+            counts.out_of_order,
+            counts.failed,
+            counts.failed_found,
+            counts.indeterminate,
+            counts.indeterminate_found,
+        ];
+        let mut row = vec![group.name.clone()];
+        row.extend(figures.map(grouped));
+        table.row(row);
+    }
+    Titled { notes: remarks(audit), ..Titled::new(TITLE, table) }
+}
+
+const TITLE: &str = "Audit: what the topics hold, against what clients were told";
+
+/// Where acknowledged records vanished.
+pub(crate) fn lost(findings: &Findings) -> Titled {
+    let mut table = Table::new(&[
+        "<partition",
+        "lost",
+        "producers",
+        "<due",
+        "step",
+        "elected",
+        "leader",
+        "epoch",
+        "cut off at",
+        "<where they vanished",
+    ]);
+    let lost = findings.audit.as_ref().map_or(&[][..], |audit| &audit.lost);
+    for place in lost {
+        table.row([
+            format!("{}/{}", place.topic, place.partition),
+            grouped(place.records),
+            grouped(place.producers),
+            due(place),
+            place.step.map_or_else(String::new, |step| step.to_string()),
+            place.elected_ms.map_or_else(String::new, moment_ms),
+            place.leader.map_or_else(String::new, |leader| leader.to_string()),
+            place.leader_epoch.map_or_else(String::new, |epoch| epoch.to_string()),
+            place.truncated_at.map_or_else(String::new, |offset| offset.to_string()),
+            // Of a change of leader the columns before say it all.
+            if place.truncated_at.is_none() || place.is_unclean == Some(true) { place.in_words.clone() } else { String::new() },
+        ]);
+    }
+    let untold = findings.audit.as_ref().map_or(0, |audit| audit.lost_untold);
+    let notes =
+        if untold > 0 { vec![format!("{} more were lost in too many stretches to tell of each", grouped(untold))] } else { Vec::new() };
+    Titled { notes, ..Titled::new("Acknowledged records that are not there", table) }
+}
+
+/// Between which due times.
+fn due(place: &LostFinding) -> String {
+    match (place.due_after_ms, place.due_before_ms) {
+        (Some(after), Some(before)) => format!("{} to {}", moment_ms(after), moment_ms(before)),
+        (Some(after), None) => format!("after {}", moment_ms(after)),
+        (None, Some(before)) => format!("before {}", moment_ms(before)),
+        (None, None) => String::new(),
+    }
+}
