@@ -15,6 +15,7 @@ pub use crate::record::process::{ClientProcess, GeneratorSecond};
 pub use crate::record::requesters::{RequesterInfo, RequesterSecond};
 pub use crate::record::run::{GroupInfo, RunStarted};
 pub use crate::record::second::{GroupSecond, Totals};
+pub use crate::record::step::StepOutcome;
 
 /// A fact with its time and the process that saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -486,20 +487,4 @@ pub enum Phase {
     Drain,
     /// The end of the load.
     End,
-}
-
-/// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepOutcome {
-    /// Done and observed.
-    Done,
-    /// It changed nothing: fails the run.
-    NoOp,
-    /// The call failed.
-    Failed,
-    /// The call succeeded, but the change was not seen from outside in time.
-    NotObserved,
-    /// The run ended first.
-    Cancelled,
 }

@@ -2,8 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{BrokerId, StepNumber};
-use crate::record::fact::{Fact, Stamped, StepOutcome};
+use crate::record::fact::{Fact, Stamped};
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// Done and observed.
+    Done,
+    /// It changed nothing: fails the run.
+    NoOp,
+    /// The call failed.
+    Failed,
+    /// The call succeeded, but the change was not seen from outside in time.
+    NotObserved,
+    /// The run ended first.
+    Cancelled,
+}
 
 /// What is known of a step so far.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ const LINES_MAX: usize = 500;
 const COMMON: [&str; 3] = ["clock", "ids", "digits"];
 
 /// Module -> paths that it may use besides its own and [`COMMON`]. An entry allows everything below it.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("clock", &[]),
     ("ids", &[]),
     ("digits", &[]),
@@ -24,12 +24,13 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("cluster", &["kafka", "plan::model"]),
     ("fault", &["cluster", "kafka::admin", "plan::model"]),
     ("load", &["plan::model"]),
-    ("engine", &["kafka", "load", "record", "plan::model", "plan::producer_config", "cluster"]),
+    ("audit", &["kafka", "load", "record"]),
+    ("engine", &["audit", "kafka", "load", "record", "plan::model", "plan::producer_config", "cluster"]),
     ("probe", &["kafka", "record"]),
     ("analyze", &["record", "plan::model", "kafka::wire::error"]),
     ("report", &["analyze", "record"]),
     ("ui", &["analyze"]),
-    ("run", &["plan", "cluster", "fault", "kafka", "load", "engine", "probe", "record", "analyze", "report", "ui"]),
+    ("run", &["audit", "plan", "cluster", "fault", "kafka", "load", "engine", "probe", "record", "analyze", "report", "ui"]),
     ("cli", &["run", "plan", "analyze", "report", "ui", "cluster", "probe", "kafka"]),
     ("main", &["cli"]),
     ("lib", &[]),
