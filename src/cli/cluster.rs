@@ -187,6 +187,7 @@ fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
         },
         joining: 0,
         links: LinkNeeds::default(),
+        disk: None,
     })
 }
 

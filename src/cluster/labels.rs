@@ -123,9 +123,9 @@ impl fmt::Display for RunId {
 /// Digest of all that makes a cluster what it is.
 #[must_use]
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
-    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links } = spec;
+    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links, disk } = spec;
     // The number tells clusters apart that are made in another way from the same words: since 2, nodes have addresses of their own.
-    let text = format!("2 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {request_log}");
+    let text = format!("3 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {disk:?} {request_log}");
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::plan::model::LinkNeeds;
+    use crate::plan::model::{LinkNeeds, SmallDisk};
 
     #[test]
     fn a_run_id_must_fit_into_a_host_name() {
@@ -215,6 +215,7 @@ mod tests {
             network: NetworkMode::Bridge,
             joining: 0,
             links: LinkNeeds::default(),
+            disk: None,
         };
         let others = [
             ClusterSpec { kafka: "4.0.2".into(), ..base.clone() },
@@ -224,6 +225,7 @@ mod tests {
             ClusterSpec { heap_bytes: 1 << 27, ..base.clone() },
             ClusterSpec { network: NetworkMode::Host, ..base.clone() },
             ClusterSpec { joining: 1, ..base.clone() },
+            ClusterSpec { disk: Some(SmallDisk { broker: BrokerId(1), size_bytes: 64 << 20 }), ..base.clone() },
             ClusterSpec { links: LinkNeeds { nodes: true, ..LinkNeeds::default() }, ..base.clone() },
             ClusterSpec { links: LinkNeeds { clients: true, ..LinkNeeds::default() }, ..base.clone() },
         ];
@@ -232,6 +234,6 @@ mod tests {
         digests.push(spec_digest(&base, true));
         digests.sort();
         digests.dedup();
-        assert_eq!(digests.len(), 11);
+        assert_eq!(digests.len(), 12);
     }
 }

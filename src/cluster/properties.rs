@@ -21,6 +21,8 @@ pub(crate) const CLIENT_PORT: u16 = 9094;
 
 /// Where a node keeps its data: in the container's own layer, so that it comes back with the container and goes with it.
 const LOG_DIR: &str = "/tmp/kafka-data";
+/// Where a small disk is mounted. The controller's log, which lies in the first directory, is not on it.
+pub(crate) const SMALL_DISK: &str = "/tmp/kafka-small-disk";
 
 /// A node and the ports of 127.0.0.1 that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +147,7 @@ fn own_properties(spec: &ClusterSpec, run: &RunId, all: &[Wiring], node: &Wiring
         ("listener.security.protocol.map", "INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:PLAINTEXT".into()),
         ("inter.broker.listener.name", "INTERNAL".into()),
         ("listeners", listeners(spec.network, run, node, Side::Bound)),
-        ("log.dirs", LOG_DIR.into()),
+        ("log.dirs", if has_small_disk(spec, node) { format!("{LOG_DIR},{SMALL_DISK}") } else { LOG_DIR.into() }),
         ("offsets.topic.replication.factor", replication.clone()),
         ("transaction.state.log.replication.factor", replication.clone()),
         ("transaction.state.log.min.isr", in_sync_min.clone()),
@@ -161,6 +163,11 @@ fn own_properties(spec: &ClusterSpec, run: &RunId, all: &[Wiring], node: &Wiring
         properties.insert("advertised.listeners".into(), listeners(spec.network, run, node, Side::Advertised));
     }
     properties
+}
+
+/// Whether the node's second log directory lies on a small disk.
+pub(crate) fn has_small_disk(spec: &ClusterSpec, node: &Wiring) -> bool {
+    spec.disk.is_some_and(|disk| disk.broker == node.id)
 }
 
 /// Which of a listener's two addresses.
@@ -236,6 +243,7 @@ mod tests {
             network,
             joining: 0,
             links: LinkNeeds::default(),
+            disk: None,
         }
     }
 

@@ -90,6 +90,18 @@ pub struct ClusterSpec {
     pub joining: u16,
     /// What its links must be able to suffer.
     pub links: LinkNeeds,
+    /// A disk that can be filled.
+    pub disk: Option<SmallDisk>,
+}
+
+/// A second log directory of one broker, on a disk of its own that is small enough to be filled. It lives in memory, and is empty again when the
+/// broker's container starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallDisk {
+    /// Whose.
+    pub broker: BrokerId,
+    /// How large.
+    pub size_bytes: u64,
 }
 
 /// Most nodes of a cluster, those that join included.

@@ -59,6 +59,7 @@ pub(crate) fn cluster_spec(kafka: &str, layout: Layout) -> ClusterSpec {
         network: NetworkMode::Bridge,
         joining: 0,
         links: LinkNeeds::default(),
+        disk: None,
     }
 }
 

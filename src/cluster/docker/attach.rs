@@ -146,6 +146,7 @@ mod tests {
             network: NetworkMode::Bridge,
             joining: 0,
             links: LinkNeeds::default(),
+            disk: None,
         }
     }
 

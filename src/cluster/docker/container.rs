@@ -82,11 +82,18 @@ pub(super) fn node(common: &Common<'_>, node: &Wiring, environment: BTreeMap<Str
             // No swap: a node that swaps measures the disk.
             memory_swap: Some(memory),
             network_mode: Some(network),
+            tmpfs: small_disk(common.spec, node),
             log_config: Some(HostConfigLogConfig { typ: Some("json-file".to_owned()), config: Some(log_options.into()) }),
             ..HostConfig::default()
         }),
         ..ContainerCreateBody::default()
     }
+}
+
+/// A disk in memory, which whoever runs Kafka in the image may write to.
+fn small_disk(spec: &ClusterSpec, node: &Wiring) -> Option<HashMap<String, String>> {
+    let size_bytes = spec.disk.filter(|_| properties::has_small_disk(spec, node))?.size_bytes;
+    Some(HashMap::from([(properties::SMALL_DISK.to_owned(), format!("size={size_bytes},mode=1777"))]))
 }
 
 fn with(mut labels: HashMap<String, String>, own: impl IntoIterator<Item = (&'static str, String)>) -> HashMap<String, String> {
@@ -129,6 +136,7 @@ mod tests {
             network,
             joining: 0,
             links: LinkNeeds::default(),
+            disk: None,
         };
         let labels = HashMap::from([(labels::RUN.to_owned(), "r1".to_owned())]);
         let run = RunId::new("r1").unwrap();

@@ -283,6 +283,7 @@ mod tests {
             network: NetworkMode::Bridge,
             joining: 0,
             links: LinkNeeds::default(),
+            disk: None,
         };
         let run = RunId::new("r1").unwrap();
         for layout in [

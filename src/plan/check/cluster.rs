@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::model::{ClusterSpec, Layout, LinkNeeds, NetworkMode, RESERVED_PROPERTIES};
+use crate::plan::model::{ClusterSpec, Layout, LinkNeeds, NetworkMode, RESERVED_PROPERTIES, SmallDisk};
 use crate::plan::problem::Problem;
 use crate::plan::raw::Fields;
 use crate::plan::units::show_size;
@@ -41,6 +41,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Cluster {
         network,
         joining: 0,
         links: LinkNeeds::default(),
+        disk: layout.and_then(|layout| disk(fields, layout)),
     };
     Cluster { spec, layout, min_in_sync_replicas }
 }
@@ -94,6 +95,19 @@ fn config(fields: &Fields<'_>) -> BTreeMap<String, String> {
         }
     }
     config
+}
+
+fn disk(fields: &Fields<'_>, layout: Layout) -> Option<SmallDisk> {
+    let disk = fields.table("disk")?;
+    let (broker, size_bytes) = (disk.integer("broker")?, disk.size("size")?);
+    let brokers = layout.brokers();
+    let broker = brokers.iter().copied().find(|known| u64::try_from(known.0) == Ok(broker));
+    if broker.is_none() {
+        let known: Vec<String> = brokers.iter().map(ToString::to_string).collect();
+        let problem = Problem::error(disk.span_of("broker"), "no broker of this cluster has that id".to_owned());
+        fields.problems.push(problem.hint(format!("its brokers are {}", known.join(", "))));
+    }
+    Some(SmallDisk { broker: broker?, size_bytes })
 }
 
 fn memory(fields: &Fields<'_>) -> (u64, u64) {

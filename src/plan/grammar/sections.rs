@@ -88,8 +88,28 @@ pub(in super::super) static CLUSTER: Table = Table {
             "network = \"bridge\"",
             "`bridge`: a network of the run's own, listeners published on 127.0.0.1. `host`: the host's network, Linux only.",
         ),
+        key(
+            "disk",
+            Kind::Table(&DISK),
+            Optional,
+            "disk = { broker = 2, size = \"64 MiB\" }",
+            "Gives a broker a second log directory on a disk of its own that is small enough to be filled.",
+        ),
     ],
     choices: &[OneOf { keys: &["nodes", "brokers"], required: false }, OneOf { keys: &["nodes", "controllers"], required: false }],
+    later: &[],
+};
+
+/// `disk`.
+pub(super) static DISK: Table = Table {
+    name: "`disk`",
+    id: "disk",
+    about: "A second log directory of one broker, on a disk of its own, in memory. About half of the broker's partitions lie there.",
+    keys: &[
+        key("broker", Kind::Integer { min: 1, max: 100 }, Required, "broker = 2", "Which broker's."),
+        key("size", Kind::Size { min: 16 << 20, max: 16 << 30 }, Required, "size = \"64 MiB\"", "How much fits."),
+    ],
+    choices: &[],
     later: &[],
 };
 

@@ -16,7 +16,7 @@ pub(crate) fn audit(findings: &Findings) -> Titled {
         "duplicated",
         "out of order",
         "failed",
-        "there all the same",
+        "there",
         "indeterminate",
         "there",
     ]);
