@@ -63,6 +63,9 @@ pub struct Findings {
     /// Requester groups in plan order.
     #[serde(default)]
     pub requesters: Vec<RequesterFinding>,
+    /// Consumers in plan order.
+    #[serde(default)]
+    pub consumers: Vec<ConsumerFinding>,
     /// Metadata requests and CPU by part of the run: warm-up, baseline, and each step.
     #[serde(default)]
     pub storm: Vec<StormFinding>,
@@ -195,6 +198,33 @@ pub struct GroupFinding {
     pub cached_partitions: Option<(u32, u32)>,
     /// Remarks, such as settings without effect.
     pub warnings: Vec<String>,
+}
+
+/// What one consumer has read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsumerFinding {
+    /// Its name.
+    pub name: String,
+    /// What it read.
+    pub topics: Vec<String>,
+    /// Records that arrived.
+    pub records: u64,
+    /// Those of them that do not say when they were due.
+    pub undated: u64,
+    /// Bytes that came.
+    pub bytes: u64,
+    /// Most records that could be read and were not yet, at the end of any second; `None`: no leader has ever said anything.
+    pub behind_max: Option<u64>,
+    /// Those at the end.
+    pub behind_at_end: Option<u64>,
+    /// What went wrong, by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// From due time to arrival, in the warm-up.
+    pub warmup: Option<Quantiles>,
+    /// In the baseline.
+    pub baseline: Option<Quantiles>,
+    /// After it.
+    pub after: Option<Quantiles>,
 }
 
 /// What one group of requesters did: Metadata requests that are no producer's.

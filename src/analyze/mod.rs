@@ -13,6 +13,7 @@
 
 pub mod audit;
 pub mod compare;
+mod consumers;
 mod expect;
 pub mod figures;
 pub mod findings;
@@ -70,6 +71,7 @@ pub struct Analysis {
     loads: load::Loads,
     requests: requests::Requests,
     requesters: requesters::Requesters,
+    consumers: consumers::Consumers,
     storm: storm::Storm,
     growth: growth::Growth,
     first_acks: first_ack::FirstAcks,
@@ -106,6 +108,7 @@ impl Analysis {
         self.errors.fold(stamped);
         self.requests.fold(stamped);
         self.requesters.fold(stamped);
+        self.consumers.fold(stamped);
         self.storm.fold(stamped, &self.parts);
         self.growth.fold(stamped);
         self.first_acks.fold(stamped);
@@ -167,6 +170,7 @@ impl Analysis {
             outside_steps: outages.outside.clone(),
             warm_up_stalls: outages.warm_up.clone(),
             requesters: self.requesters.findings(),
+            consumers: self.consumers.findings(),
             storm: self.storm.findings(),
             growth: self.growth.findings(&self.steps, &names),
             layers: self.layers.findings(layers::Scene {

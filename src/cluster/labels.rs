@@ -125,7 +125,8 @@ impl fmt::Display for RunId {
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
     let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links, disk } = spec;
     // The number tells clusters apart that are made in another way from the same words: since 2, nodes have addresses of their own.
-    let text = format!("3 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {disk:?} {request_log}");
+    let text =
+        format!("3 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {disk:?} {request_log}");
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 

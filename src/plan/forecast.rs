@@ -23,6 +23,10 @@ pub struct Forecast {
     pub groups: Vec<GroupForecast>,
     /// Groups of requesters, in plan order.
     pub requesters: Vec<RequesterForecast>,
+    /// Consumers.
+    pub consumers: u64,
+    /// Most connections of them: each has one to every broker to read, and one to ask who leads.
+    pub consumer_connections_max: u64,
 }
 
 /// A group of producers before the run.
@@ -74,21 +78,23 @@ impl Forecast {
             memory_bytes: plan.cluster.memory_bytes.saturating_mul(nodes as u64),
             groups: plan.producers.iter().map(|group| producers(group, brokers, end)).collect(),
             requesters: plan.requesters.iter().map(|group| requesters(group, end)).collect(),
+            consumers: plan.consumers.len() as u64,
+            consumer_connections_max: plan.consumers.len() as u64 * brokers * 2,
         }
     }
 
-    /// Clients of both kinds.
+    /// Clients of all kinds.
     #[must_use]
     pub fn clients(&self) -> u64 {
         let producers: u64 = self.groups.iter().map(|group| u64::from(group.clients)).sum();
-        producers + self.requesters.iter().map(|group| u64::from(group.requesters)).sum::<u64>()
+        producers + self.consumers + self.requesters.iter().map(|group| u64::from(group.requesters)).sum::<u64>()
     }
 
     /// Most connections of all clients together.
     #[must_use]
     pub fn connections_max(&self) -> u64 {
         let producers: u64 = self.groups.iter().map(|group| group.connections_max).sum();
-        producers + self.requesters.iter().map(|group| u64::from(group.requesters)).sum::<u64>()
+        producers + self.consumer_connections_max + self.requesters.iter().map(|group| u64::from(group.requesters)).sum::<u64>()
     }
 }
 

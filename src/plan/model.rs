@@ -3,6 +3,7 @@
 //! Made by `plan::check` alone; read by every later stage. Nothing here can be wrong in a way that `check` finds.
 
 mod client_links;
+mod consumers;
 mod engine;
 mod expectation;
 mod link;
@@ -14,6 +15,7 @@ mod topic_change;
 mod window;
 
 pub use client_links::ClientLinks;
+pub use consumers::ConsumerGroup;
 pub use engine::EngineKind;
 pub(crate) use expectation::plain;
 pub use expectation::{Comparison, Expectation, ExpectationText};
@@ -48,6 +50,8 @@ pub struct Plan {
     pub producers: Vec<ProducerGroup>,
     /// Requester groups, in file order.
     pub requesters: Vec<RequesterGroup>,
+    /// Consumers, in file order.
+    pub consumers: Vec<ConsumerGroup>,
     /// Lengths of the phases around the steps.
     pub phases: Phases,
     /// Steps in order of `at`; equal times keep file order.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::model::{
-    Action, Active, Arrivals, Load, NetworkMode, Plan, ProducerGroup, Replication, RequesterGroup, Step, TopicList, TopicSpec,
+    Action, Active, Arrivals, ConsumerGroup, Load, NetworkMode, Plan, ProducerGroup, Replication, RequesterGroup, Step, TopicList,
+    TopicSpec,
 };
 use super::timeline::{Estimate, Timeline};
 use super::units::{show_duration, show_size};
@@ -26,6 +27,8 @@ pub fn text(plan: &Plan) -> String {
     section(&mut lines, "topics", topics(&plan.topics));
     section(&mut lines, "producers", plan.producers.iter().flat_map(group).collect());
     section(&mut lines, "requesters", plan.requesters.iter().flat_map(requesters).collect());
+    section(&mut lines, "consumers", plan.consumers.iter().map(consumer).collect());
+    section(&mut lines, "audit", audit(plan));
     section(&mut lines, "time", time(plan));
     section(&mut lines, "expect", plan.expectations.iter().map(ToString::to_string).collect());
     lines.join("\n") + "\n"
@@ -117,6 +120,17 @@ fn requesters(group: &RequesterGroup) -> Vec<String> {
     lines
 }
 
+fn consumer(group: &ConsumerGroup) -> String {
+    let names = group.topics.iter().map(TopicName::as_str).collect::<Vec<_>>();
+    let topics = if names.len() > NAMES_SHOWN_MAX { format!("{} topics", names.len()) } else { names.join(", ") };
+    format!("{}: reads {topics}", group.name)
+}
+
+/// Only what is not usual.
+fn audit(plan: &Plan) -> Vec<String> {
+    if plan.audit.is_on { Vec::new() } else { vec!["none: nothing is known of lost or duplicated records".to_owned()] }
+}
+
 /// When a group is at work; `None`: all the time.
 fn active(active: &Active) -> Option<String> {
     let until = active.until.map_or_else(|| "the end".to_owned(), show_duration);
@@ -203,6 +217,8 @@ pub fn json(plan: &Plan) -> Value {
         "topics": plan.topics.iter().map(topic_json).collect::<Vec<_>>(),
         "producers": plan.producers.iter().map(group_json).collect::<Vec<_>>(),
         "requesters": plan.requesters.iter().map(requesters_json).collect::<Vec<_>>(),
+        "consumers": plan.consumers.iter().map(|group| json!({ "name": group.name, "topics": group.topics })).collect::<Vec<_>>(),
+        "audit": { "read": if plan.audit.is_on { "all" } else { "none" }, "within_ms": ms(plan.audit.within) },
         "phases": { "steady_at_ms": ms(timeline.steady_at), "steps_at_ms": ms(timeline.steps_at) },
         "steps": timeline.steps.iter().map(|(at, step)| step_json(step, Some(*at))).collect::<Vec<_>>(),
         "recovery_at_ms": estimate_json(timeline.recovery_at),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BrokerId, LeaderEpoch, PartitionIndex, ProducerIndex, StepNumber, TopicId, TopicName, UpdateVersion};
 pub use crate::record::audit::{AuditCounts, AuditEnded, AuditPair, AuditPartition, EpochStart, LostPlace, LostRecords};
 use crate::record::broker::BrokerSecond;
+pub use crate::record::consumers::{ConsumerInfo, ConsumerSecond};
 use crate::record::layer::{BrokerShows, ControllerImage, ControllerRecord, ProbeSecond};
 pub use crate::record::process::{ClientProcess, GeneratorSecond};
 pub use crate::record::requesters::{RequesterInfo, RequesterSecond};
@@ -343,6 +344,8 @@ pub enum Fact {
     Second(Box<GroupSecond>),
     /// A requester group's figures of one second.
     RequesterSecond(Box<RequesterSecond>),
+    /// A consumer's figures of one second.
+    ConsumerSecond(Box<ConsumerSecond>),
     /// A producer's counts over its whole life, told when it ends.
     ProducerTotals {
         /// The group.

@@ -9,6 +9,7 @@
 
 pub mod audit;
 pub mod broker;
+pub mod consumers;
 pub mod error;
 pub mod error_sums;
 pub mod fact;

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::consumers::ConsumerInfo;
 use crate::record::requesters::RequesterInfo;
 
 /// What a run was, so that its facts explain themselves.
@@ -35,6 +36,9 @@ pub struct RunStarted {
     /// Requester groups in plan order.
     #[serde(default)]
     pub requesters: Vec<RequesterInfo>,
+    /// Consumers in plan order.
+    #[serde(default)]
+    pub consumers: Vec<ConsumerInfo>,
     /// Problems that did not stop the run, for the reader.
     pub warnings: Vec<String>,
 }

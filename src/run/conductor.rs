@@ -344,6 +344,7 @@ impl Run<'_> {
             phases,
             groups: self.groups.clone(),
             requesters: &plan.requesters,
+            consumers: &plan.consumers,
             brokers: cluster.load_listeners(),
             context: &context,
         };

@@ -7,8 +7,8 @@ use super::load::GroupWithEngine;
 use super::{RunError, machine, scope};
 use crate::cluster::{DockerCluster, RunId};
 use crate::engine::registry;
-use crate::plan::model::{Plan, RequesterGroup, TopicList};
-use crate::record::fact::{GroupInfo, RequesterInfo, RunStarted};
+use crate::plan::model::{ConsumerGroup, Plan, RequesterGroup, TopicList};
+use crate::record::fact::{ConsumerInfo, GroupInfo, RequesterInfo, RunStarted};
 
 /// Each group with its engine, and remarks on their configurations.
 ///
@@ -65,8 +65,13 @@ pub(super) fn fact(
         phases_us: [plan.phases.warmup, plan.phases.steady, plan.phases.recovery].map(micros),
         groups: groups.collect(),
         requesters: plan.requesters.iter().map(requesters).collect(),
+        consumers: plan.consumers.iter().map(consumers).collect(),
         warnings: warnings.to_vec(),
     }
+}
+
+fn consumers(group: &ConsumerGroup) -> ConsumerInfo {
+    ConsumerInfo { name: group.name.clone(), topics: group.topics.iter().map(ToString::to_string).collect() }
 }
 
 fn requesters(group: &RequesterGroup) -> RequesterInfo {

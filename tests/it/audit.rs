@@ -37,6 +37,10 @@ rate = "100/s"
 record = { size = "200 B" }
 config = { "compression.type" = "lz4", "linger.ms" = 50 }
 
+[[consumers]]
+name = "reader"
+topics = ["orders"]
+
 [phases]
 warmup = "1s"
 steady = "4s"
@@ -76,6 +80,7 @@ async fn an_audit_agrees_with_kafkas_own_consumer_and_finds_what_was_deleted() {
     let read = consumed(&node);
     drop(kept);
     agree(&results, &read);
+    a_consumer_read_everything_soon(&results);
     lost_are_those_that_nobody_reads(&results, &read);
     let audit = &results.run["audit"];
     assert_eq!(audit["lost"].as_array().unwrap().len(), 1, "{audit}");
@@ -186,6 +191,19 @@ fn agree(results: &Results, read: &Consumed) {
             [first.to_string(), (last + 1).to_string(), offsets.len().to_string(), "0".into(), "0".into(), "0".into(), String::new()];
         assert_eq!(told.map(|column| row[column].clone()), expected, "{row:?}");
     }
+}
+
+/// It read all the while, and was never far behind: what was deleted later had reached it.
+fn a_consumer_read_everything_soon(results: &Results) {
+    let consumer = &results.run["consumers"][0];
+    assert_eq!((consumer["records"].as_u64(), consumer["undated"].as_u64()), (results.run["totals"]["ok"].as_u64(), Some(0)), "{consumer}");
+    assert_eq!(consumer["behind_at_end"], 0, "{consumer}");
+    let read: u64 = results.rows("consumers.csv").iter().map(|row| row["records"].parse::<u64>().unwrap()).sum();
+    assert_eq!(Some(read), consumer["records"].as_u64());
+    // A record reaches a consumer after its acknowledgement at the soonest, but for the answer's own way.
+    let p50 = |times: &Value| times["p50_us"].as_u64().unwrap();
+    let (arrival, response) = (p50(&consumer["after"]), p50(&results.group("plain")["latency"]["after"]["response"]));
+    assert!((response / 2..response + 500_000).contains(&arrival), "{arrival} us to the consumer, {response} us to the acknowledgement");
 }
 
 /// All records were acknowledged; those that the consumer does not read are told as lost, by number.

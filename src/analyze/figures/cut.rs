@@ -98,6 +98,8 @@ impl<'a> Cut<'a> {
             Metric::RequestsPerProducerMedian => self.per_producer().map(|spread| float(spread.median)),
             Metric::RequestsByAgePerProducerMax => self.by_age_per_producer(),
             Metric::RequestsPerProducerSecondMax => self.greatest(Asker::Producers, |over| over.per_client_second_max),
+            Metric::EndToEnd(quantile) => self.end_to_end(quantile),
+            Metric::ConsumersRecords => self.consumed(),
             Metric::RequestersOk => self.of_requesters(|finding| finding.ok),
             Metric::RequestersFailed => self.of_requesters(|finding| finding.failed),
             Metric::Layer(layer, point) => self.layer(layer, point),

@@ -5,6 +5,7 @@
 //! of them differ.
 
 mod audited;
+mod consumed;
 mod cut;
 mod load;
 mod outages;
@@ -131,7 +132,7 @@ impl Analysis {
         let mut figures = Vec::new();
         for window in self.windows() {
             let selection = self.select(&window, &[]);
-            for groups in [Groups::None, Groups::Producers, Groups::Requesters] {
+            for groups in [Groups::None, Groups::Producers, Groups::Requesters, Groups::Consumers] {
                 for group in self.group_choices(findings, groups) {
                     let cut = Cut::new(&measured, &window, &selection, group);
                     let metrics = Metric::all().iter().filter(|info| info.groups == groups && info.windows.know(&window));
@@ -154,9 +155,10 @@ impl Analysis {
         let names: Vec<&str> = match groups {
             Groups::None => Vec::new(),
             Groups::Producers => findings.groups.iter().map(|group| group.name.as_str()).collect(),
+            Groups::Consumers => findings.consumers.iter().map(|consumer| consumer.name.as_str()).collect(),
             Groups::Requesters => self.storm.clients.names(true).collect(),
         };
-        let has_any = groups != Groups::Requesters || !names.is_empty();
+        let has_any = !matches!(groups, Groups::Requesters | Groups::Consumers) || !names.is_empty();
         has_any.then_some(None).into_iter().chain(names.into_iter().map(Some)).collect()
     }
 

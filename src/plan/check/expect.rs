@@ -13,7 +13,8 @@ use super::words;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupLists<'a> {
     pub(super) producers: Option<&'a [String]>,
-    /// Those of producers and of requesters.
+    pub(super) consumers: &'a [String],
+    /// Those of producers, of requesters and of consumers.
     pub(super) all: Option<&'a [String]>,
 }
 
@@ -68,7 +69,11 @@ fn check_group(group: &At<&str>, metric: Option<Metric>, groups: GroupLists<'_>,
             return scene.report(problem.hint("take `group` away: the figure is the whole cluster's, or the generator's"));
         }
         Groups::Producers => ("group", producers.iter().map(String::as_str).collect()),
-        Groups::Requesters => ("group of requesters", all.iter().filter(|name| !producers.contains(name)).map(String::as_str).collect()),
+        Groups::Consumers => ("consumer", groups.consumers.iter().map(String::as_str).collect()),
+        Groups::Requesters => {
+            let is_other = |name: &&String| !producers.contains(name) && !groups.consumers.contains(name);
+            ("group of requesters", all.iter().filter(is_other).map(String::as_str).collect())
+        }
     };
     if !known.contains(&group.value) {
         let problem = Problem::error(group.span.clone(), format!("there is no {noun} `{}`", group.value));

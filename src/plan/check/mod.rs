@@ -6,6 +6,7 @@
 mod actions;
 mod client_links;
 mod cluster;
+mod consumers;
 mod dynamic;
 mod expect;
 mod expect_windows;
@@ -59,8 +60,10 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
     let (producers, group_names) = producers::read(&producer_fields, &scene);
     let mut all_names = group_names.clone();
     let requesters = requesters::read(&root.tables("requesters"), &mut all_names, &scene);
+    let consumers = consumers::read(&root.tables("consumers"), &mut all_names, &scene);
     client_links::check_groups(&mut scene, all_names.all());
-    let groups = expect::GroupLists { producers: group_names.all(), all: all_names.all() };
+    let consumer_names: Vec<String> = consumers.iter().map(|consumer| consumer.name.clone()).collect();
+    let groups = expect::GroupLists { producers: group_names.all(), consumers: &consumer_names, all: all_names.all() };
     let all_read = steps.len() == step_fields.len() && root.has("step") == root.is_list("step");
     let expectations = expect::read(&root.tables("expect"), groups, all_read.then_some(&steps), audit, &scene);
     let plan = Plan {
@@ -71,6 +74,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         topics,
         producers,
         requesters,
+        consumers,
         phases: phases(&phase_fields, &steps),
         steps,
         expectations,

@@ -3,6 +3,7 @@
 //! The one source for what `raw` accepts, for "did you mean", for defaults and for the JSON Schema. Not here: meaning across keys and
 //! sections (`check`).
 
+mod consumers;
 mod links;
 mod requesters;
 mod sections;

@@ -1,6 +1,7 @@
 //! The tables at the top of a plan.
 
 use super::Need::{Default, Optional, Required};
+use super::consumers::CONSUMERS;
 use super::requesters::REQUESTERS;
 use super::{ASSIGNMENT, Key, Kind, NAME, OneOf, PARTITIONS, REPLICATION, STEP, TOPIC_NAME, Table, key};
 
@@ -29,6 +30,7 @@ pub(in super::super) static PLAN: Table = Table {
             "[[requesters]]",
             "Groups of clients that send nothing but Metadata requests.",
         ),
+        key("consumers", Kind::Tables(&CONSUMERS), Optional, "[[consumers]]", "Consumers that measure how long records are on their way."),
         key("phases", Kind::Table(&PHASES), Optional, "[phases]", "Lengths of the phases around the steps."),
         key("audit", Kind::Table(&AUDIT), Optional, "[audit]", "Whether the topics are read back after the load."),
         key("step", Kind::Tables(&STEP), Optional, "[[step]]", "Timed actions, in order of `at`."),

@@ -39,6 +39,10 @@ pub enum Metric {
     RequestsByAgePerProducerMax,
     /// Most Metadata requests of any one producer in any one second.
     RequestsPerProducerSecondMax,
+    /// From a record's due time to its arrival at a consumer.
+    EndToEnd(Quantile),
+    /// Records that arrived at consumers.
+    ConsumersRecords,
     /// Requests of requesters that were answered.
     RequestersOk,
     /// Requests of requesters that were not.
@@ -230,6 +234,8 @@ pub enum Groups {
     Producers,
     /// Of all groups of requesters, or of one.
     Requesters,
+    /// Of all consumers, or of one.
+    Consumers,
     /// Of no group.
     None,
 }

@@ -6,6 +6,7 @@
 mod append;
 mod audit;
 mod brokers;
+mod consumers;
 mod errors;
 mod facts;
 mod hlog;
@@ -43,6 +44,8 @@ pub const LAYERS: &str = "layers.csv";
 pub const BROKERS: &str = "brokers.csv";
 /// Name of the table of requesters' seconds; only of a run that has requesters.
 pub const REQUESTERS: &str = "requesters.csv";
+/// Name of the table of consumers' seconds; only of a run that has consumers.
+pub const CONSUMERS: &str = "consumers.csv";
 /// Name of the table of errors.
 pub const ERRORS: &str = "errors.csv";
 /// Name of the table of outages.
@@ -62,6 +65,7 @@ pub struct Files {
     layers: layers::LayersFile,
     brokers: brokers::BrokersFile,
     requesters: requesters::RequestersFile,
+    consumers: consumers::ConsumersFile,
     audit: audit::AuditFiles,
     errors: errors::ErrorsFile,
     latency: IntervalLog,
@@ -81,6 +85,7 @@ impl Files {
             layers: layers::LayersFile::create(folder.file(LAYERS))?,
             brokers: brokers::BrokersFile::create(folder.file(BROKERS))?,
             requesters: requesters::RequestersFile::new(folder.file(REQUESTERS)),
+            consumers: consumers::ConsumersFile::new(folder.file(CONSUMERS)),
             audit: audit::AuditFiles::new(folder),
             errors: errors::ErrorsFile::create(folder.file(ERRORS))?,
             latency: IntervalLog::create(folder.file(LATENCY))?,
@@ -105,6 +110,7 @@ impl Files {
             Fact::MetadataRequest { .. } => self.metadata.write(stamped),
             Fact::Broker(seen) => self.brokers.write(seen),
             Fact::RequesterSecond(second) => self.requesters.write(stamped.worker, second),
+            Fact::ConsumerSecond(second) => self.consumers.write(stamped.worker, second),
             Fact::AuditPair(pair) => self.audit.pair(pair),
             Fact::AuditPartition(partition) => self.audit.partition(partition),
             Fact::LostRecords(lost) => self.audit.lost(lost),
@@ -123,6 +129,7 @@ impl Files {
         self.layers.flush()?;
         self.brokers.flush()?;
         self.requesters.flush()?;
+        self.consumers.flush()?;
         self.audit.flush()?;
         self.latency.flush()?;
         self.steps.flush()?;

@@ -57,13 +57,13 @@ impl RequestersFile {
 }
 
 /// Median, p99 and maximum; empty cells without answers.
-fn times(histogram: Option<&LatencyHistogram>) -> [String; 3] {
+pub(super) fn times(histogram: Option<&LatencyHistogram>) -> [String; 3] {
     let quantile = |share| cell(histogram.and_then(|histogram| histogram.quantile_us(share)));
     [quantile(0.5), quantile(0.99), cell(histogram.map(LatencyHistogram::max_us))]
 }
 
 /// `1=50 2=51`.
-fn listed(counts: &BTreeMap<String, u64>) -> String {
+pub(super) fn listed(counts: &BTreeMap<String, u64>) -> String {
     counts.iter().map(|(name, count)| format!("{name}={count}")).collect::<Vec<_>>().join(" ")
 }
 

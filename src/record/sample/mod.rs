@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use crate::ids::{BrokerId, PartitionIndex, ProducerIndex, StepNumber, TopicName, UpdateVersion};
 use crate::record::broker::BrokerSecond;
 use crate::record::fact::{
-    Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RequesterInfo, RequesterSecond, RunStarted, Stamped, StepOutcome, Totals,
+    ConsumerInfo, ConsumerSecond, Fact, GeneratorSecond, GroupInfo, GroupSecond, Phase, RequesterInfo, RequesterSecond, RunStarted,
+    Stamped, StepOutcome, Totals,
 };
 use crate::record::histogram::LatencyHistogram;
 
@@ -46,6 +47,7 @@ impl Sample {
             phases_us: [2_000_000, 10_000_000, 30_000_000],
             groups: groups.collect(),
             requesters: Vec::new(),
+            consumers: Vec::new(),
             warnings: Vec::new(),
         };
         Self { facts: Vec::new() }
@@ -221,6 +223,28 @@ impl Sample {
             figures.put_times(&times, &times).unwrap();
             change(&mut figures);
             self = self.at((second + 1) * 1000, Fact::RequesterSecond(Box::new(figures)));
+        }
+        self
+    }
+
+    /// A consumer: seconds `from..until`, each with 100 records of 200 B, one of them undated, and what `change` does to them.
+    pub(crate) fn consumer(mut self, group: &str, from: i64, until: i64, change: impl Fn(&mut ConsumerSecond)) -> Self {
+        let info = ConsumerInfo { name: group.to_owned(), topics: vec!["orders".to_owned()] };
+        for stamped in &mut self.facts {
+            if let Fact::RunStarted(run) = &mut stamped.fact {
+                run.consumers.push(info.clone());
+            }
+        }
+        let mut times = LatencyHistogram::new();
+        times.record_n(4_000, 98);
+        times.record(9_000);
+        for second in from..until {
+            let (group, behind) = (group.to_owned(), Some(5));
+            let mut figures =
+                ConsumerSecond { group, second, records: 100, undated: 1, bytes: 20_000, behind, ..ConsumerSecond::default() };
+            figures.put_times(&times).unwrap();
+            change(&mut figures);
+            self = self.at((second + 1) * 1000, Fact::ConsumerSecond(Box::new(figures)));
         }
         self
     }

@@ -14,7 +14,7 @@ use crate::digits::grouped;
 use crate::record::files::millis;
 use crate::report::text::format::moment_ms;
 use crate::report::text::table::{Table, Titled};
-use crate::report::text::{audit as audits, groups, layers as probes, requesters, storm};
+use crate::report::text::{audit as audits, consumers, groups, layers as probes, requesters, storm};
 
 /// All of them; one without anything to say is empty.
 pub(super) fn all(content: Content<'_>) -> Vec<Section> {
@@ -62,6 +62,7 @@ fn latency(content: Content<'_>) -> Markup {
             (figure("percentiles", "Latency by percentile: the baseline and what came after it", "latency.hlog"))
         }
         (table(&groups::latency(content.findings), Look::plain("table-latency")))
+        (table(&consumers::consumers(content.findings), Look::plain("table-consumers")))
     }
 }
 

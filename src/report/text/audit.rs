@@ -8,18 +8,8 @@ use crate::digits::grouped;
 
 /// Each group's records.
 pub(crate) fn audit(findings: &Findings) -> Titled {
-    let mut table = Table::new(&[
-        "<group",
-        "acknowledged",
-        "found",
-        "lost",
-        "duplicated",
-        "out of order",
-        "failed",
-        "there",
-        "indeterminate",
-        "there",
-    ]);
+    let mut table =
+        Table::new(&["<group", "acknowledged", "found", "lost", "duplicated", "out of order", "failed", "there", "indeterminate", "there"]);
     let Some(audit) = &findings.audit else { return Titled::new(TITLE, table) };
     for group in &audit.groups {
         let counts = &group.counts;

@@ -5,6 +5,7 @@
 //! are those of `report::html`.
 
 pub(crate) mod audit;
+pub(crate) mod consumers;
 pub(crate) mod format;
 pub(crate) mod groups;
 pub(crate) mod head;
@@ -44,6 +45,7 @@ pub fn render(run: Option<&RunStarted>, findings: &Findings, place: Option<Place
     page.table(&audit::audit(findings));
     page.table(&audit::lost(findings));
     page.table(&groups::latency(findings));
+    page.table(&consumers::consumers(findings));
     page.table(&groups::requests(findings));
     page.table(&requesters::requesters(findings));
     storm::storm(findings).iter().for_each(|table| page.table(table));

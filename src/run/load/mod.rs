@@ -16,9 +16,9 @@ use super::RunError;
 use super::phases::{DRAIN_MAX, Input, Phases};
 use super::stop::Stop;
 use crate::clock::{Clock, Moment};
-use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, requesters};
+use crate::engine::{Engine, EngineContext, EngineError, GroupHandle, consumers, requesters};
 use crate::ids::{BrokerId, HostPort};
-use crate::plan::model::{ProducerGroup, RequesterGroup};
+use crate::plan::model::{ConsumerGroup, ProducerGroup, RequesterGroup};
 use crate::record::fact::{Fact, Phase};
 use crate::record::sink::FactSink;
 use crate::ui::Screen;
@@ -42,6 +42,7 @@ pub(super) struct Load<'a> {
     pub(super) phases: Phases,
     pub(super) groups: Vec<GroupWithEngine<'a>>,
     pub(super) requesters: &'a [RequesterGroup],
+    pub(super) consumers: &'a [ConsumerGroup],
     /// The listeners that clients use, by broker.
     pub(super) brokers: Vec<(BrokerId, HostPort)>,
     pub(super) context: &'a EngineContext,
@@ -105,6 +106,10 @@ impl Load<'_> {
 
     async fn start_groups(&self) -> Result<Vec<Box<dyn GroupHandle>>, RunError> {
         let mut handles = Vec::with_capacity(self.groups.len());
+        // The first, so that they read from the first record on.
+        if !self.consumers.is_empty() {
+            handles.push(consumers::start(self.consumers, &self.brokers, self.context)?);
+        }
         for (group, engine) in &self.groups {
             handles.push(engine.start(group, self.context).await?);
         }

@@ -138,8 +138,18 @@ async fn outcome(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<
     };
     let (group, screen) = (group(), Screen::new(Style::Quiet, false, clock.clone()));
     let groups = vec![(&group, engine)];
-    let load =
-        Load { clock: &clock, screen: &screen, stop: &stop, facts, phases, groups, requesters: &[], brokers: vec![], context: &context };
+    let load = Load {
+        clock: &clock,
+        screen: &screen,
+        stop: &stop,
+        facts,
+        phases,
+        groups,
+        requesters: &[],
+        consumers: &[],
+        brokers: vec![],
+        context: &context,
+    };
     let steps = async { tokio::time::sleep(Duration::from_secs(steps_s.unwrap_or_default())).await };
     let stopper = async {
         if let Some(after) = stop_after_s {

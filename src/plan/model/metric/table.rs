@@ -32,6 +32,8 @@ const WHOLE_RUN: Scope = Scope { groups: Groups::None, ..WHOLE };
 const REQ_RUN: Scope = Scope { groups: Groups::Requesters, ..RUN };
 const REQ_BASELINE: Scope = Scope { groups: Groups::Requesters, ..BASELINE };
 const REQ_WHOLE: Scope = Scope { groups: Groups::Requesters, ..WHOLE };
+const CONSUMERS: Scope = Scope { windows: Windows::Phases, usual: Usual::Baseline, groups: Groups::Consumers };
+const CONSUMERS_RUN: Scope = Scope { usual: Usual::Run, ..CONSUMERS };
 const CLUSTER: Scope = Scope { groups: Groups::None, ..BASELINE };
 const CLUSTER_STEPS: Scope = Scope { groups: Groups::None, ..STEPS };
 const GENERATOR: Scope = Scope { windows: Windows::Phases, usual: Usual::Baseline, groups: Groups::None };
@@ -47,7 +49,7 @@ const fn row(metric: Metric, name: &'static str, unit: Unit, scope: Scope, about
 }
 
 /// All metrics, in the order of the documentation.
-pub(super) static METRICS: [MetricInfo; 114] = [
+pub(super) static METRICS: [MetricInfo; 120] = [
     row(Records(Fate::Due), "records.due", Count, RUN, "records that became due"),
     row(Records(Fate::Sent), "records.sent", Count, RUN, "records that were handed to the client"),
     row(Records(Fate::Ok), "records.ok", Count, RUN, "records that were acknowledged"),
@@ -137,6 +139,12 @@ pub(super) static METRICS: [MetricInfo; 114] = [
         REQ_BASELINE,
         "as if there were 1,000 clients",
     ),
+    row(EndToEnd(Quantile::P50), "end-to-end.p50", Ms, CONSUMERS, "from a record's due time to its arrival at a consumer"),
+    row(EndToEnd(Quantile::P90), "end-to-end.p90", Ms, CONSUMERS, "from a record's due time to its arrival at a consumer"),
+    row(EndToEnd(Quantile::P99), "end-to-end.p99", Ms, CONSUMERS, "from a record's due time to its arrival at a consumer"),
+    row(EndToEnd(Quantile::P999), "end-to-end.p99.9", Ms, CONSUMERS, "from a record's due time to its arrival at a consumer"),
+    row(EndToEnd(Quantile::Max), "end-to-end.max", Ms, CONSUMERS, "from a record's due time to its arrival at a consumer"),
+    row(ConsumersRecords, "consumers.records", Count, CONSUMERS_RUN, "records that arrived at consumers"),
     row(RequestersOk, "requesters.ok", Count, REQ_WHOLE, "requests of requesters that were answered"),
     row(RequestersFailed, "requesters.failed", Count, REQ_WHOLE, "requests of requesters that were sent and not answered"),
     row(Requests(Requesters, Asked::RequestBytes), "requesters.request-bytes", Bytes, REQ_RUN, "bytes of the requests"),
