@@ -127,7 +127,8 @@ impl Round<'_> {
                     leaders.spawn(read_leader(reader, places, Against { index, progress, lost_max: LOST_MAX }));
                 }
                 None => {
-                    self.unread(places.into_iter().map(|(place, _)| place), &format!("its leader, node {leader}, is no node of this run"))
+                    let why = format!("its leader, node {leader}, is no node of this run");
+                    self.reading.unread.extend(places.into_iter().map(|(place, _)| (place.partition, why.clone())));
                 }
             }
         }
@@ -158,10 +159,6 @@ impl Round<'_> {
                 error.is_passing()
             }
         }
-    }
-
-    fn unread(&mut self, places: impl Iterator<Item = Place>, why: &str) {
-        self.reading.unread.extend(places.map(|place| (place.partition, why.to_owned())));
     }
 
     fn nobody_answers(&mut self, error: &AdminError) -> bool {

@@ -74,7 +74,7 @@ impl Log {
     }
 
     /// Read from this offset on, against what clients said.
-    fn check_from(self, start: i64, said: Vec<(u32, i32, Outcomes)>) -> PartitionFindings {
+    fn check_from(self, start: i64, said: &[(u32, i32, Outcomes)]) -> PartitionFindings {
         let index = index(said);
         let mut check = PartitionCheck::new(partition(), start);
         let (mut bytes, end) = (self.bytes.freeze(), self.next);
@@ -84,12 +84,12 @@ impl Log {
         check.finish(end, &index, 100)
     }
 
-    fn check(self, said: Vec<(u32, i32, Outcomes)>) -> PartitionFindings {
+    fn check(self, said: &[(u32, i32, Outcomes)]) -> PartitionFindings {
         self.check_from(0, said)
     }
 }
 
-fn index(said: Vec<(u32, i32, Outcomes)>) -> Index {
+fn index(said: &[(u32, i32, Outcomes)]) -> Index {
     let ledger = Ledger::new(1_000_000);
     let mut producers: Vec<u32> = said.iter().map(|(producer, ..)| *producer).collect();
     producers.dedup();
@@ -119,7 +119,7 @@ fn counts(findings: &PartitionFindings, producer: u32) -> AuditCounts {
 #[test]
 fn a_clean_history_passes() {
     let log = Log::new().batch(0, 0..50).batch(1, [0, 2, 4]).batch(0, 50..100).values(vec![vec![0; 6]], true);
-    let findings = log.check(vec![(0, 0, acknowledged(0..100)), (1, 0, acknowledged([0, 2, 4]))]);
+    let findings = log.check(&[(0, 0, acknowledged(0..100)), (1, 0, acknowledged([0, 2, 4]))]);
     assert_eq!(counts(&findings, 0), AuditCounts { acknowledged: 100, found: 100, ..AuditCounts::default() });
     assert_eq!(counts(&findings, 1), AuditCounts { acknowledged: 3, found: 3, ..AuditCounts::default() });
     let log = &findings.partition;
@@ -131,7 +131,7 @@ fn a_clean_history_passes() {
 #[test]
 fn what_a_new_leader_did_not_have_is_lost_at_its_first_offset() {
     let log = Log::new().batch(0, 0..10).epoch(3).batch(0, 15..20);
-    let findings = log.check(vec![(0, 0, acknowledged(0..20))]);
+    let findings = log.check(&[(0, 0, acknowledged(0..20))]);
     assert_eq!(counts(&findings, 0), AuditCounts { acknowledged: 20, found: 15, lost: 5, ..AuditCounts::default() });
     let [lost] = &findings.lost[..] else { panic!("{:?}", findings.lost) };
     assert_eq!((lost.first_sequence, lost.last_sequence, lost.records), (10, 14, 5));
@@ -155,16 +155,16 @@ fn every_place_where_records_can_be_missing_is_told() {
         ("a new topic", Log::new().batch(0, 10..20), 0, LostPlace::Nowhere),
     ];
     for (name, log, start, place) in rows {
-        let findings = log.check_from(start, vec![(0, 0, acknowledged(0..20))]);
+        let findings = log.check_from(start, &[(0, 0, acknowledged(0..20))]);
         assert_eq!(findings.lost[0].place, place, "{name}");
     }
-    let gone = PartitionCheck::new(partition(), 0).gone(&index(vec![(0, 0, acknowledged(0..20))]), 100);
+    let gone = PartitionCheck::new(partition(), 0).gone(&index(&[(0, 0, acknowledged(0..20))]), 100);
     assert_eq!((gone.lost[0].place, gone.lost[0].records), (LostPlace::NoPartition, 20));
 }
 
 #[test]
 fn copies_are_counted_beyond_the_first_and_are_not_out_of_order() {
-    let findings = Log::new().batch(0, 0..10).batch(0, 5..10).batch(0, 10..20).check(vec![(0, 0, acknowledged(0..20))]);
+    let findings = Log::new().batch(0, 0..10).batch(0, 5..10).batch(0, 10..20).check(&[(0, 0, acknowledged(0..20))]);
     let expected = AuditCounts { acknowledged: 20, found: 20, duplicated: 5, ..AuditCounts::default() };
     assert_eq!(counts(&findings, 0), expected);
     assert_eq!(findings.partition.records, 25);
@@ -172,7 +172,7 @@ fn copies_are_counted_beyond_the_first_and_are_not_out_of_order() {
 
 #[test]
 fn records_behind_a_later_one_are_out_of_order() {
-    let findings = Log::new().batch(0, [0, 1, 4, 5, 2, 3, 6]).check(vec![(0, 0, acknowledged(0..7))]);
+    let findings = Log::new().batch(0, [0, 1, 4, 5, 2, 3, 6]).check(&[(0, 0, acknowledged(0..7))]);
     assert_eq!(counts(&findings, 0), AuditCounts { acknowledged: 7, found: 7, out_of_order: 2, ..AuditCounts::default() });
 }
 
@@ -181,7 +181,7 @@ fn a_damaged_record_is_nobodys_and_the_one_that_it_was_is_lost() {
     let mut damaged = value(0, 1);
     damaged[60] ^= 0x10;
     let log = Log::new().batch(0, [0]).values(vec![damaged], false).batch(0, [2]);
-    let findings = log.check(vec![(0, 0, acknowledged(0..3))]);
+    let findings = log.check(&[(0, 0, acknowledged(0..3))]);
     assert_eq!(findings.partition.corrupt, 1);
     assert_eq!(counts(&findings, 0), AuditCounts { acknowledged: 3, found: 2, lost: 1, ..AuditCounts::default() });
     assert_eq!(findings.lost[0].first_sequence, 1);
@@ -192,7 +192,7 @@ fn records_of_nobody_in_this_run_are_foreign() {
     let stranger = Payload::new(100, "other", ProducerIndex(0), 7).write(0, 0).to_vec();
     let unknown = value(9, 0);
     let log = Log::new().values(vec![stranger, unknown, b"{}".to_vec(), Vec::new()], false).batch(0, [0]);
-    let findings = log.check(vec![(0, 0, acknowledged([0]))]);
+    let findings = log.check(&[(0, 0, acknowledged([0]))]);
     assert_eq!(findings.partition.foreign, 4);
     assert_eq!(counts(&findings, 0).found, 1);
 }
@@ -205,7 +205,7 @@ fn records_that_failed_or_may_be_there_are_set_against_what_is() {
     let mut nowhere = Outcomes::default();
     nowhere.failed_mut().extend([7, 8]);
     let log = Log::new().batch(0, [0, 1, 2, 4, 5, 7, 30]);
-    let findings = log.check(vec![(0, 0, said), (0, NO_PARTITION.0, nowhere)]);
+    let findings = log.check(&[(0, 0, said), (0, NO_PARTITION.0, nowhere)]);
     let expected = AuditCounts {
         acknowledged: 2,
         found: 7,
@@ -222,7 +222,7 @@ fn records_that_failed_or_may_be_there_are_set_against_what_is() {
 #[test]
 fn offsets_that_hold_nothing_are_counted() {
     let log = Log::new().batch(0, 0..5).gap(3).batch(0, 5..10).gap(2);
-    let findings = log.check(vec![(0, 0, acknowledged(0..10))]);
+    let findings = log.check(&[(0, 0, acknowledged(0..10))]);
     assert_eq!((findings.partition.records, findings.partition.missing_offsets, findings.partition.end_offset), (10, 5, 15));
     assert_eq!(counts(&findings, 0).lost, 0);
 }
@@ -232,7 +232,7 @@ fn a_batch_that_was_seen_and_records_before_the_beginning_are_passed_over() {
     let log = Log::new().batch(0, 0..10).batch(0, 10..20);
     let again = [&log.bytes[..], &log.bytes[..]].concat();
     let log = Log { bytes: BytesMut::from(&again[..]), ..log };
-    let findings = log.check_from(4, vec![(0, 0, acknowledged(0..20))]);
+    let findings = log.check_from(4, &[(0, 0, acknowledged(0..20))]);
     let expected = AuditCounts { acknowledged: 20, found: 16, lost: 4, ..AuditCounts::default() };
     assert_eq!(counts(&findings, 0), expected);
     assert_eq!((findings.partition.log_start_offset, findings.partition.records), (4, 16));
@@ -241,7 +241,7 @@ fn a_batch_that_was_seen_and_records_before_the_beginning_are_passed_over() {
 #[test]
 fn stretches_beyond_the_bound_are_counted() {
     let findings = {
-        let index = index(vec![(0, 0, acknowledged(0..100))]);
+        let index = index(&[(0, 0, acknowledged(0..100))]);
         let mut check = PartitionCheck::new(partition(), 0);
         let mut bytes = Log::new().batch(0, (0..100).step_by(2)).bytes.freeze();
         check.batch(&next_unpacked(&mut bytes).unwrap().unwrap(), &index);
@@ -254,7 +254,7 @@ fn stretches_beyond_the_bound_are_counted() {
 fn a_stretch_takes_in_numbers_that_went_elsewhere() {
     // Odd numbers went to another partition.
     let said = acknowledged((0..20).filter(|number| number % 2 == 0));
-    let findings = Log::new().batch(0, [0, 2, 4]).epoch(1).batch(0, [14, 16, 18]).check(vec![(0, 0, said)]);
+    let findings = Log::new().batch(0, [0, 2, 4]).epoch(1).batch(0, [14, 16, 18]).check(&[(0, 0, said)]);
     let [lost] = &findings.lost[..] else { panic!("{:?}", findings.lost) };
     assert_eq!((lost.first_sequence, lost.last_sequence, lost.records), (6, 12, 4));
 }
