@@ -3,6 +3,7 @@
 //! An [`Engine`] starts a whole producer group and hands back a [`GroupHandle`]; whatever the group does and meets goes to the run's
 //! [`FactSink`]. Not here: when records are due and what they hold (`load`), what facts mean (`analyze`). Called by `run` alone.
 
+mod apart;
 pub mod consumers;
 pub mod generator;
 mod group;

@@ -17,7 +17,6 @@ mod second;
 mod tests;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -30,12 +29,11 @@ use positions::Positions;
 use second::Gathered;
 
 use crate::clock::Moment;
+use crate::engine::apart::Apart;
 use crate::engine::{EngineContext, EngineError, GroupHandle};
 use crate::ids::{BrokerId, HostPort};
 use crate::plan::model::ConsumerGroup;
 
-/// How long the thread may take to end once it is told to.
-const LAST_TURN: Duration = Duration::from_secs(1);
 /// At the end, a consumer to which nothing has come for so long has read what there is.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -51,14 +49,7 @@ struct Shared {
 
 /// All consumers of a run.
 #[derive(Debug)]
-struct Running {
-    /// Told how long the rest is waited for.
-    drain: Option<oneshot::Sender<Duration>>,
-    /// Ends everything at once.
-    cut: CancellationToken,
-    thread: Option<JoinHandle<()>>,
-    over: oneshot::Receiver<()>,
-}
+struct Running(Apart);
 
 /// Starts all consumers. `brokers` are the listeners that clients use.
 ///
@@ -69,12 +60,7 @@ pub fn start(
     brokers: &[(BrokerId, HostPort)],
     context: &EngineContext,
 ) -> Result<Box<dyn GroupHandle>, EngineError> {
-    let name = groups.first().map_or_else(String::new, |group| group.name.clone());
-    let failed = |source| EngineError::Thread { group: name.clone(), source };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let (drain, draining) = oneshot::channel();
-    let (told_over, over) = oneshot::channel();
-    let cut = CancellationToken::new();
+    let name = groups.first().map_or("", |group| &group.name);
     let shared = |group: &ConsumerGroup| {
         Arc::new(Shared {
             spec: group.clone(),
@@ -85,27 +71,15 @@ pub fn start(
         })
     };
     let consumers: Vec<Arc<Shared>> = groups.iter().map(shared).collect();
-    let stop = cut.clone();
-    let work = move || {
-        runtime.block_on(async {
-            tokio::select! {
-                () = run(&consumers, draining) => {}
-                () = stop.cancelled() => {}
-            }
-        });
-        // Nobody listens if the run was cut off.
-        let _ = told_over.send(());
-    };
-    let thread = std::thread::Builder::new().name("chaos-consumers".to_owned()).spawn(work).map_err(failed)?;
-    Ok(Box::new(Running { drain: Some(drain), cut, thread: Some(thread), over }))
+    Ok(Box::new(Running(Apart::start("chaos-consumers", name, |draining| run(consumers, draining))?)))
 }
 
 /// Runs all consumers until the load is over and what was sent has come, or has been waited for long enough.
-async fn run(consumers: &[Arc<Shared>], draining: oneshot::Receiver<Duration>) {
+async fn run(consumers: Vec<Arc<Shared>>, draining: oneshot::Receiver<Duration>) {
     let mut readers = JoinSet::new();
     let mut tellers = JoinSet::new();
     let told_enough = CancellationToken::new();
-    for consumer in consumers {
+    for consumer in &consumers {
         readers.spawn(read::follow(Arc::clone(consumer)));
         for (node, listener) in consumer.brokers.clone() {
             readers.spawn(read::read(Arc::clone(consumer), node, listener));
@@ -114,7 +88,7 @@ async fn run(consumers: &[Arc<Shared>], draining: oneshot::Receiver<Duration>) {
     }
     // Whoever holds the other end ends the run without a word: then there is nothing to wait for either.
     let drain = draining.await.unwrap_or_default();
-    let _ = tokio::time::timeout(drain, all_quiet(consumers)).await;
+    let _ = tokio::time::timeout(drain, all_quiet(&consumers)).await;
     readers.shutdown().await;
     told_enough.cancel();
     while tellers.join_next().await.is_some() {}
@@ -139,24 +113,7 @@ impl GroupHandle for Running {
     /// What is sent until then must arrive, too: only [`GroupHandle::finish`] ends a consumer.
     fn stop_sending(&self, _end: Moment) {}
 
-    fn finish(mut self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()> {
-        async move {
-            if let Some(told) = self.drain.take() {
-                // It may have ended by itself.
-                let _ = told.send(drain);
-            }
-            let _ = tokio::time::timeout(drain + LAST_TURN, &mut self.over).await;
-        }
-        .boxed()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.cut.cancel();
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been told by the panic hook.
-            let _ = thread.join();
-        }
+    fn finish(self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()> {
+        self.0.finish(drain).boxed()
     }
 }

@@ -6,11 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use crate::clock::Moment;
+use crate::engine::apart::each_second;
 use crate::kafka::admin::{AdminError, ErrorCode, RpcError};
 use crate::record::consumers::ConsumerSecond;
 use crate::record::fact::Fact;
 use crate::record::histogram::LatencyHistogram;
-use crate::record::second::{second_end, second_of};
 
 /// A consumer's figures, gathered by its tasks.
 #[derive(Debug, Default)]
@@ -84,22 +84,12 @@ impl Gathered {
 
 /// Tells each second of the load, and the last one when it is told enough.
 pub(super) async fn tell(consumer: Arc<Shared>, told_enough: CancellationToken) {
-    let (clock, steady) = (&consumer.context.clock, consumer.context.steady);
-    let mut second = second_of(clock.now().max(consumer.context.load_start), steady);
-    loop {
-        let end = second_end(second, steady);
-        let is_last = tokio::select! {
-            () = tokio::time::sleep_until(clock.instant_of(end)) => false,
-            () = told_enough.cancelled() => true,
-        };
+    let tell = |second, at, _| {
         let mut told = consumer.gathered.take();
         told.group.clone_from(&consumer.spec.name);
         told.second = second;
         (told.behind, told.without_leader) = consumer.positions.behind();
-        consumer.context.facts.emit(if is_last { clock.now() } else { end }, Fact::ConsumerSecond(Box::new(told)));
-        if is_last {
-            return;
-        }
-        second += 1;
-    }
+        consumer.context.facts.emit(at, Fact::ConsumerSecond(Box::new(told)));
+    };
+    each_second(&consumer.context, told_enough, tell).await;
 }

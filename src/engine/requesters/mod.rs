@@ -17,7 +17,6 @@ mod second;
 mod tests;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -29,15 +28,13 @@ use tokio_util::sync::CancellationToken;
 use figures::Gathered;
 use requester::Requester;
 
-use crate::clock::Moment;
+use crate::clock::{Clock, Moment};
+use crate::engine::apart::Apart;
 use crate::engine::{EngineContext, EngineError, GroupHandle};
 use crate::ids::{BrokerId, HostPort, ProducerIndex};
 use crate::kafka::admin::MetadataQuestion;
 use crate::load::arrivals::DueTimes;
 use crate::plan::model::{RequesterGroup, TopicList};
-
-/// How long the thread may take to end once it is told to.
-const LAST_TURN: Duration = Duration::from_secs(1);
 
 /// What all requesters of a group share.
 #[derive(Debug)]
@@ -63,13 +60,8 @@ impl Shared {
 #[derive(Debug)]
 struct Running {
     end: watch::Sender<Moment>,
-    /// Told how long answers are waited for.
-    drain: Option<oneshot::Sender<Duration>>,
-    /// Ends everything at once.
-    cut: CancellationToken,
-    thread: Option<JoinHandle<()>>,
-    over: oneshot::Receiver<()>,
-    clock: crate::clock::Clock,
+    apart: Apart,
+    clock: Clock,
 }
 
 /// Starts all groups. `brokers` are the listeners that clients use.
@@ -81,27 +73,11 @@ pub fn start(
     brokers: &[(BrokerId, HostPort)],
     context: &EngineContext,
 ) -> Result<Box<dyn GroupHandle>, EngineError> {
-    let name = groups.first().map_or_else(String::new, |group| group.name.clone());
-    let failed = |source| EngineError::Thread { group: name.clone(), source };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let name = groups.first().map_or("", |group| &group.name);
     let (end, until) = watch::channel(Moment(u64::MAX));
-    let (drain, draining) = oneshot::channel();
-    let (told_over, over) = oneshot::channel();
-    let cut = CancellationToken::new();
     let groups: Vec<Arc<Shared>> = groups.iter().map(|group| shared(group, brokers, context, &until)).collect();
-    let stop = cut.clone();
-    let work = move || {
-        runtime.block_on(async {
-            tokio::select! {
-                () = run(&groups, draining) => {}
-                () = stop.cancelled() => {}
-            }
-        });
-        // Nobody listens if the run was cut off.
-        let _ = told_over.send(());
-    };
-    let thread = std::thread::Builder::new().name("chaos-requesters".to_owned()).spawn(work).map_err(failed)?;
-    Ok(Box::new(Running { end, drain: Some(drain), cut, thread: Some(thread), over, clock: context.clock.clone() }))
+    let apart = Apart::start("chaos-requesters", name, |draining| run(groups, draining))?;
+    Ok(Box::new(Running { end, apart, clock: context.clock.clone() }))
 }
 
 fn shared(group: &RequesterGroup, brokers: &[(BrokerId, HostPort)], context: &EngineContext, end: &watch::Receiver<Moment>) -> Arc<Shared> {
@@ -122,11 +98,11 @@ fn shared(group: &RequesterGroup, brokers: &[(BrokerId, HostPort)], context: &En
 }
 
 /// Runs all groups until the load is over and their answers are there, or have been waited for long enough.
-async fn run(groups: &[Arc<Shared>], draining: oneshot::Receiver<Duration>) {
+async fn run(groups: Vec<Arc<Shared>>, draining: oneshot::Receiver<Duration>) {
     let mut requesters = JoinSet::new();
     let mut tellers = JoinSet::new();
     let told_enough = CancellationToken::new();
-    for group in groups {
+    for group in &groups {
         for index in 0..group.spec.count {
             requesters.spawn(Requester::new(Arc::clone(group), index).run());
         }
@@ -145,25 +121,8 @@ impl GroupHandle for Running {
         self.end.send_modify(|known| *known = end.min(*known));
     }
 
-    fn finish(mut self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()> {
+    fn finish(self: Box<Self>, drain: Duration) -> BoxFuture<'static, ()> {
         self.stop_sending(self.clock.now());
-        async move {
-            if let Some(told) = self.drain.take() {
-                // It may have ended by itself.
-                let _ = told.send(drain);
-            }
-            let _ = tokio::time::timeout(drain + LAST_TURN, &mut self.over).await;
-        }
-        .boxed()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.cut.cancel();
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been told by the panic hook.
-            let _ = thread.join();
-        }
+        self.apart.finish(drain).boxed()
     }
 }

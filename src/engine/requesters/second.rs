@@ -6,22 +6,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use crate::clock::Moment;
+use crate::engine::apart::each_second;
 use crate::load::arrivals::DueTimes;
 use crate::record::fact::Fact;
-use crate::record::second::{second_end, second_of};
 
 /// Tells each second of the load, and the last one when it is told enough.
 pub(super) async fn tell(group: Arc<Shared>, told_enough: CancellationToken) {
-    let (clock, steady) = (&group.context.clock, group.context.steady);
     let mut due_times: Vec<DueTimes> = (0..group.spec.count).map(|index| group.due_times(index)).collect();
-    let mut second = second_of(clock.now().max(group.context.load_start), steady);
-    loop {
-        let end = second_end(second, steady);
-        let is_last = tokio::select! {
-            () = tokio::time::sleep_until(clock.instant_of(end)) => false,
-            () = told_enough.cancelled() => true,
-        };
-        let at = if is_last { clock.now() } else { end };
+    let tell = |second, at: Moment, is_last| {
         let mut told = {
             let mut figures = group.gathered.lock();
             if is_last {
@@ -32,13 +24,10 @@ pub(super) async fn tell(group: Arc<Shared>, told_enough: CancellationToken) {
         told.group.clone_from(&group.spec.name);
         told.second = second;
         // Counted after what was sent, so that no sum shows more sent than due.
-        told.due = due_by(&group, clock.now().max(at), &mut due_times);
+        told.due = due_by(&group, group.context.clock.now().max(at), &mut due_times);
         group.context.facts.emit(at, Fact::RequesterSecond(Box::new(told)));
-        if is_last {
-            return;
-        }
-        second += 1;
-    }
+    };
+    each_second(&group.context, told_enough, tell).await;
 }
 
 /// Requests that have become due since the last time.
