@@ -106,6 +106,23 @@ pub struct AuditCounts {
 }
 
 impl AuditCounts {
+    /// All of them, as tables have them.
+    #[must_use]
+    pub fn in_order(&self) -> [u64; 10] {
+        [
+            self.acknowledged,
+            self.found,
+            self.lost,
+            self.duplicated,
+            self.out_of_order,
+            self.failed,
+            self.failed_found,
+            self.indeterminate,
+            self.indeterminate_found,
+            self.untold_found,
+        ]
+    }
+
     /// Adds another's.
     pub fn add(&mut self, other: &Self) {
         self.acknowledged += other.acknowledged;

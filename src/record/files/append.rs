@@ -1,4 +1,4 @@
-//! A CSV file that grows row by row.
+//! CSV files that grow row by row.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,6 +10,34 @@ use crate::record::error::{RecordError, Result};
 pub(super) struct CsvFile {
     path: PathBuf,
     writer: csv::Writer<File>,
+}
+
+/// A table that is made with its first row: there is no file if there is nothing to tell.
+#[derive(Debug)]
+pub(super) struct LateCsvFile {
+    path: PathBuf,
+    columns: &'static str,
+    table: Option<CsvFile>,
+}
+
+impl LateCsvFile {
+    pub(super) fn new(path: PathBuf, columns: &'static str) -> Self {
+        Self { path, columns, table: None }
+    }
+
+    pub(super) fn row<C: AsRef<[u8]>>(&mut self, cells: impl IntoIterator<Item = C>) -> Result<()> {
+        let mut table = match self.table.take() {
+            Some(table) => table,
+            None => CsvFile::create(self.path.clone(), self.columns)?,
+        };
+        table.row(cells)?;
+        self.table = Some(table);
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.table.as_mut().map_or(Ok(()), CsvFile::flush)
+    }
 }
 
 impl CsvFile {

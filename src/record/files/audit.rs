@@ -1,8 +1,6 @@
 //! `audit.csv`, `audit-partitions.csv` and `lost.csv`: what the topics held, against what clients were told. Only of a run that was audited.
 
-use std::path::PathBuf;
-
-use super::append::CsvFile;
+use super::append::LateCsvFile;
 use super::{cell, millis};
 use crate::record::audit::{AuditPair, AuditPartition, EpochStart, LostPlace, LostRecords};
 use crate::record::error::Result;
@@ -25,56 +23,21 @@ place,epoch_before,epoch,offset";
 /// The three tables, each made with its first row.
 #[derive(Debug)]
 pub(super) struct AuditFiles {
-    pairs: Table,
-    partitions: Table,
-    lost: Table,
-}
-
-#[derive(Debug)]
-struct Table {
-    path: PathBuf,
-    columns: &'static str,
-    file: Option<CsvFile>,
-}
-
-impl Table {
-    fn row(&mut self, cells: Vec<String>) -> Result<()> {
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => CsvFile::create(self.path.clone(), self.columns)?,
-        };
-        file.row(cells)?;
-        self.file = Some(file);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.file.as_mut().map_or(Ok(()), CsvFile::flush)
-    }
+    pairs: LateCsvFile,
+    partitions: LateCsvFile,
+    lost: LateCsvFile,
 }
 
 impl AuditFiles {
     pub(super) fn new(folder: &RunFolder) -> Self {
-        let table = |name, columns| Table { path: folder.file(name), columns, file: None };
+        let table = |name, columns| LateCsvFile::new(folder.file(name), columns);
         Self { pairs: table(AUDIT, PAIR_COLUMNS), partitions: table(AUDIT_PARTITIONS, PARTITION_COLUMNS), lost: table(LOST, LOST_COLUMNS) }
     }
 
     pub(super) fn pair(&mut self, pair: &AuditPair) -> Result<()> {
         let AuditPair { group, producer, topic, partition, counts } = pair;
         let mut row = vec![group.clone(), producer.0.to_string(), topic.to_string(), partition.to_string()];
-        let figures = [
-            counts.acknowledged,
-            counts.found,
-            counts.lost,
-            counts.duplicated,
-            counts.out_of_order,
-            counts.failed,
-            counts.failed_found,
-            counts.indeterminate,
-            counts.indeterminate_found,
-            counts.untold_found,
-        ];
-        row.extend(figures.map(|figure| figure.to_string()));
+        row.extend(counts.in_order().map(|count| count.to_string()));
         self.pairs.row(row)
     }
 

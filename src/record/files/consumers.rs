@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::append::CsvFile;
+use super::append::LateCsvFile;
 use super::cell;
 use super::requesters::{listed, times};
 use crate::record::consumers::ConsumerSecond;
@@ -13,35 +13,25 @@ pub(super) const COLUMNS: &str = "second,worker,group,records,undated,bytes,behi
 end_to_end_max_us,errors";
 
 #[derive(Debug)]
-pub(super) struct ConsumersFile {
-    path: PathBuf,
-    /// Made with its first row.
-    table: Option<CsvFile>,
-}
+pub(super) struct ConsumersFile(LateCsvFile);
 
 impl ConsumersFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, table: None }
+        Self(LateCsvFile::new(path, COLUMNS))
     }
 
     pub(super) fn write(&mut self, worker: u32, second: &ConsumerSecond) -> Result<()> {
-        let mut table = match self.table.take() {
-            Some(table) => table,
-            None => CsvFile::create(self.path.clone(), COLUMNS)?,
-        };
         let unreadable = |source: HistogramError| RecordError::Histogram { group: second.group.clone(), second: second.second, source };
         let mut row = vec![second.second.to_string(), worker.to_string(), second.group.clone()];
         row.extend([second.records, second.undated, second.bytes].map(|count| count.to_string()));
         row.extend([cell(second.behind), second.without_leader.to_string()]);
         row.extend(times(second.times().map_err(unreadable)?.as_ref()));
         row.push(listed(&second.errors));
-        table.row(row)?;
-        self.table = Some(table);
-        Ok(())
+        self.0.row(row)
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.table.as_mut().map_or(Ok(()), CsvFile::flush)
+        self.0.flush()
     }
 }
 

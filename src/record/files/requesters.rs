@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::append::CsvFile;
+use super::append::LateCsvFile;
 use super::cell;
 use crate::record::error::{RecordError, Result};
 use crate::record::fact::RequesterSecond;
@@ -14,22 +14,14 @@ round_trip_p50_us,round_trip_p99_us,round_trip_max_us,response_p50_us,response_p
 partitions_max";
 
 #[derive(Debug)]
-pub(super) struct RequestersFile {
-    path: PathBuf,
-    /// Made with its first row.
-    table: Option<CsvFile>,
-}
+pub(super) struct RequestersFile(LateCsvFile);
 
 impl RequestersFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, table: None }
+        Self(LateCsvFile::new(path, COLUMNS))
     }
 
     pub(super) fn write(&mut self, worker: u32, second: &RequesterSecond) -> Result<()> {
-        let mut table = match self.table.take() {
-            Some(table) => table,
-            None => CsvFile::create(self.path.clone(), COLUMNS)?,
-        };
         let unreadable = |source: HistogramError| RecordError::Histogram { group: second.group.clone(), second: second.second, source };
         let counts = [
             second.due,
@@ -46,13 +38,11 @@ impl RequestersFile {
         row.extend(times(second.round_trips().map_err(unreadable)?.as_ref()));
         row.extend(times(second.responses().map_err(unreadable)?.as_ref()));
         row.extend([listed(&second.by_node), listed(&second.errors), cell(second.topics_max), cell(second.partitions_max)]);
-        table.row(row)?;
-        self.table = Some(table);
-        Ok(())
+        self.0.row(row)
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.table.as_mut().map_or(Ok(()), CsvFile::flush)
+        self.0.flush()
     }
 }
 
