@@ -2,6 +2,7 @@
 
 use crate::analyze::findings::ConsumerFinding;
 use crate::analyze::load::{merge, quantiles};
+use crate::analyze::requesters::add_all;
 use crate::analyze::window::Window;
 use crate::plan::model::Window as NamedWindow;
 use crate::record::fact::{ConsumerInfo, ConsumerSecond, Fact, Stamped};
@@ -69,9 +70,7 @@ impl Consumer {
         finding.bytes += second.bytes;
         finding.behind_max = finding.behind_max.max(second.behind);
         finding.behind_at_end = second.behind;
-        for (kind, count) in &second.errors {
-            *finding.errors.entry(kind.clone()).or_default() += count;
-        }
+        add_all(&mut finding.errors, &second.errors);
         let place = Window::of(second.second, steady_us) as usize;
         self.records[place] += second.records;
         merge(&mut self.times[place], second.times()?)

@@ -87,7 +87,8 @@ impl Group {
     }
 }
 
-fn add_all(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
+/// Adds counts by name.
+pub(crate) fn add_all(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     for (name, count) in more {
         *sum.entry(name.clone()).or_default() += count;
     }

@@ -143,13 +143,11 @@ impl PartitionCheck {
         for (place, said) in index.on(&self.partition) {
             let found = self.found.remove(&place).unwrap_or_default();
             let missing = said.acknowledged.without(&found.numbers);
-            let told_before: u64 = lost.iter().map(|stretch: &LostRecords| stretch.records).sum();
-            let stretches = lost::stretches(&missing, said, &found.segments, &self.summary);
             let producer = index.producer(place);
-            let whose = |stretch: lost::Stretch| stretch.of(producer, &self.partition);
-            lost.extend(stretches.take(lost_max - lost.len()).map(whose));
-            let told = lost.iter().map(|stretch| stretch.records).sum::<u64>() - told_before;
-            lost_untold += missing.len() - told;
+            let stretches = lost::stretches(&missing, said, &found.segments, &self.summary).take(lost_max - lost.len());
+            let told: Vec<LostRecords> = stretches.map(|stretch| stretch.of(producer, &self.partition)).collect();
+            lost_untold += missing.len() - told.iter().map(|stretch| stretch.records).sum::<u64>();
+            lost.extend(told);
             pairs.push(self.pair(place, said, &found, missing.len(), index));
         }
         // Producers that are here and never said so.

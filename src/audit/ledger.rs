@@ -15,7 +15,7 @@ use crate::load::seed::group_hash;
 /// Records of which outcomes are kept, unless told otherwise: up to 16 bits each, some 400 MB if all are spread as badly as can be.
 pub const RECORDS_MAX: u64 = 200_000_000;
 
-/// Stands for "no partition": records that failed before they had one.
+/// Stands for "no partition": records that failed or wait before one was chosen.
 pub const NO_PARTITION: PartitionIndex = PartitionIndex(-1);
 
 /// What a client said of one producer's records on one partition.
@@ -162,7 +162,7 @@ pub type Author = (u32, ProducerIndex);
 /// All producers' outcomes, by partition and by author.
 #[derive(Debug, Default)]
 pub struct Index {
-    producers: Vec<(Author, ProducerEntry)>,
+    producers: Vec<ProducerEntry>,
     by_author: HashMap<Author, usize>,
     /// For each partition: producer (its place) and pair (its place among the producer's).
     by_partition: BTreeMap<TopicPartition, Vec<(usize, usize)>>,
@@ -178,12 +178,12 @@ impl Index {
                 index.by_partition.entry(partition).or_default().push((place, pair_place));
             }
             index.by_author.insert(author, place);
-            index.producers.push((author, entry));
+            index.producers.push(entry);
         }
         index
     }
 
-    /// The producer with this place in [`Index::producers`].
+    /// The place of the producer that a record says it is from, for [`Index::producer`].
     #[must_use]
     pub fn place_of(&self, author: Author) -> Option<usize> {
         self.by_author.get(&author).copied()
@@ -191,25 +191,25 @@ impl Index {
 
     /// All producers.
     pub fn producers(&self) -> impl ExactSizeIterator<Item = &ProducerEntry> {
-        self.producers.iter().map(|(_, entry)| entry)
+        self.producers.iter()
     }
 
     /// The producer at this place.
     #[must_use]
     pub fn producer(&self, place: usize) -> &ProducerEntry {
-        &self.producers[place].1
+        &self.producers[place]
     }
 
     /// Whoever said something of records on this partition: the producer's place, and what.
     pub fn on(&self, partition: &TopicPartition) -> impl Iterator<Item = (usize, &Outcomes)> {
         let pairs = self.by_partition.get(partition).map_or(&[][..], Vec::as_slice);
-        pairs.iter().map(|(place, pair)| (*place, &self.producers[*place].1.pairs[*pair].outcomes))
+        pairs.iter().map(|(place, pair)| (*place, &self.producers[*place].pairs[*pair].outcomes))
     }
 
     /// What was said of a producer's records that had got no partition of the topic.
     #[must_use]
     pub fn without_partition(&self, place: usize, topic: &TopicName) -> Option<&Outcomes> {
-        let pair = self.producers[place].1.pairs.iter().find(|pair| pair.partition == NO_PARTITION && pair.topic == *topic)?;
+        let pair = self.producers[place].pairs.iter().find(|pair| pair.partition == NO_PARTITION && pair.topic == *topic)?;
         Some(&pair.outcomes)
     }
 

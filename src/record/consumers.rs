@@ -32,7 +32,7 @@ pub struct ConsumerSecond {
     pub behind: Option<u64>,
     /// Partitions that it had no leader to read from, at the end of the second.
     pub without_leader: u64,
-    /// What went wrong, by kind: `connect`, `disconnected`, `timed_out`, `malformed`, and the numbers of error codes.
+    /// What went wrong, by kind: `connect`, `disconnected`, `timed_out`, `malformed`, `refused`, `unsendable`, and the numbers of error codes.
     pub errors: BTreeMap<String, u64>,
     /// Time from a record's due time to its arrival, in HDR's V2-deflate form as base64; unit: microseconds. Absent without records.
     pub end_to_end: Option<String>,

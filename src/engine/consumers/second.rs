@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::Shared;
 use crate::clock::Moment;
 use crate::engine::apart::each_second;
-use crate::kafka::admin::{AdminError, ErrorCode, RpcError};
+use crate::kafka::admin::{AdminError, ErrorCode};
 use crate::record::consumers::ConsumerSecond;
 use crate::record::fact::Fact;
 use crate::record::histogram::LatencyHistogram;
@@ -44,10 +44,7 @@ impl Gathered {
     /// A broker did not answer.
     pub(super) fn failed(&self, error: &AdminError) {
         self.error(match error {
-            AdminError::Rpc(RpcError::Connect { .. }) => "connect",
-            AdminError::Rpc(RpcError::TimedOut { .. }) => "timed_out",
-            AdminError::Rpc(RpcError::Closed { .. }) => "disconnected",
-            AdminError::Rpc(RpcError::Malformed { .. } | RpcError::OutOfOrder { .. }) => "malformed",
+            AdminError::Rpc(error) => error.kind(),
             _ => "refused",
         });
     }

@@ -12,8 +12,7 @@ use crate::ids::PartitionIndex;
 use crate::kafka::event::RecordTag;
 use crate::record::fact::Totals;
 
-/// Stands for "no partition": records that failed or wait before one was chosen.
-pub(crate) const NO_PARTITION: PartitionIndex = PartitionIndex(-1);
+pub(crate) use crate::audit::ledger::NO_PARTITION;
 
 /// One sender's state.
 #[derive(Debug, Default)]

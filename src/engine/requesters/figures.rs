@@ -35,7 +35,7 @@ impl Figures {
 
     /// A connection could not be made.
     pub(super) fn not_connected(&mut self, error: &RpcError) {
-        self.error(kind_of(error));
+        self.error(error.kind());
     }
 
     /// A request goes out.
@@ -69,7 +69,7 @@ impl Figures {
     pub(super) fn failed(&mut self, error: &RpcError) {
         self.told.in_flight -= 1;
         self.told.failed += 1;
-        self.error(kind_of(error));
+        self.error(error.kind());
     }
 
     /// The run ends, and what is on its way with it.
@@ -95,18 +95,6 @@ impl Figures {
 
     fn error(&mut self, kind: &str) {
         *self.told.errors.entry(kind.to_owned()).or_default() += 1;
-    }
-}
-
-/// What went wrong, in a word for tables.
-fn kind_of(error: &RpcError) -> &'static str {
-    match error {
-        RpcError::Connect { .. } => "connect",
-        RpcError::TimedOut { .. } => "timed_out",
-        RpcError::Closed { .. } => "disconnected",
-        RpcError::Malformed { .. } | RpcError::OutOfOrder { .. } => "malformed",
-        RpcError::Refused { .. } => "refused",
-        _ => "unsendable",
     }
 }
 

@@ -98,6 +98,19 @@ pub enum RpcError {
 }
 
 impl RpcError {
+    /// What went wrong, in a word for tables.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "connect",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Closed { .. } => "disconnected",
+            Self::Malformed { .. } | Self::OutOfOrder { .. } => "malformed",
+            Self::Refused { .. } => "refused",
+            Self::Unsupported { .. } | Self::Unsendable { .. } => "unsendable",
+        }
+    }
+
     /// Whether the request may have been carried out although no response came.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
