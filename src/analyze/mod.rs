@@ -215,7 +215,8 @@ impl Analysis {
     fn verdict(&self, findings: &Findings, outages: &OutageReport) -> (Verdict, Vec<String>, Vec<CheckFinding>) {
         let mut reasons = Reasons::default();
         reasons.interruption(self.ended.is_some(), self.ended.as_ref().and_then(|(_, by)| by.as_deref()));
-        let unreadable = self.loads.unreadable + self.requesters.unreadable + self.storm.unreadable + self.generator.unreadable;
+        let groups = self.loads.unreadable + self.requesters.unreadable + self.consumers.unreadable;
+        let unreadable = groups + self.storm.unreadable + self.generator.unreadable;
         let needs_baseline = !self.steps.is_empty() && self.loads.iter().any(|(_, load)| load.counts(Part::Baseline).due > 0);
         reasons.trust(findings, unreadable, needs_baseline);
         for group in &findings.groups {

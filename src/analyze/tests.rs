@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::ProducerIndex;
-use crate::record::fact::{GroupSecond, StepOutcome, UNKNOWN_REASON};
+use crate::record::fact::{ConsumerSecond, GroupSecond, StepOutcome, UNKNOWN_REASON};
 use crate::record::sample::{Pair, Sample};
 
 fn findings(stream: &Sample) -> Findings {
@@ -40,7 +40,8 @@ fn verdicts_and_their_first_reasons() {
     let hang = |stream: Sample| stream.gap(Pair("steady", 0, 0), 12_000, None);
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
-    let table: [(Sample, Verdict, &str); 20] = [
+    let damaged = |second: &mut ConsumerSecond| second.end_to_end = Some("none".to_owned());
+    let table: [(Sample, Verdict, &str); 21] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -62,6 +63,7 @@ fn verdicts_and_their_first_reasons() {
             Verdict::Unknown,
             "the load generator was late: p99 30 ms in the baseline, the limit is 20 ms",
         ),
+        (killed().consumer("reader", 0, 1, damaged).end(20_000), Verdict::Unknown, "1 histograms cannot be read"),
         (Sample::new(&[("idle", 1)]).end(20_000), Verdict::Unknown, "group `idle` never sent"),
         (
             unacknowledged(Sample::new(&[("late", 1)]), 5).load("late", 10, 20).step(1, "kill", "2", 12_000).end(20_000),
