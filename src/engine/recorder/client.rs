@@ -286,9 +286,11 @@ impl ClientRecorder {
             Fate::Failed => outcomes.failed_mut(),
             Fate::Indeterminate => outcomes.indeterminate_mut(),
         };
-        numbers.extend(records.iter().filter_map(|record| u32::try_from(record.number).ok()));
-        let beyond = records.iter().filter(|record| record.number > u64::from(u32::MAX)).count();
-        self.group.ledger.refuse(beyond as u64);
+        let mut kept = 0;
+        numbers.extend(records.iter().filter_map(|record| u32::try_from(record.number).ok()).inspect(|_| kept += 1));
+        if kept < records.len() {
+            self.group.ledger.refuse((records.len() - kept) as u64);
+        }
     }
 
     /// The same for a closed loop: records that were given up have been counted already, and are only noted.
@@ -426,63 +428,4 @@ fn fate_of(outcome: &Outcome) -> Fate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::audit::Ledger;
-    use crate::engine::recorder::tells::Tells;
-    use crate::ids::{LeaderEpoch, UpdateVersion};
-    use crate::plan::model::{Active, EngineKind, Load, ProducerGroup, RecordSpec};
-    use crate::record::sink;
-
-    fn group() -> ProducerGroup {
-        ProducerGroup {
-            name: "g".to_owned(),
-            count: 1,
-            engine: EngineKind::Native,
-            share: None,
-            topics: vec!["orders".into()],
-            load: Load::Max,
-            record: RecordSpec { size_bytes: 100, keys: None },
-            active: Active { from: Duration::ZERO, until: None },
-            ramp: Duration::ZERO,
-            config: BTreeMap::new(),
-            bootstrap: None,
-        }
-    }
-
-    #[test]
-    fn the_first_ack_after_another_leader_or_route_is_told_once() {
-        let (facts, mut source) = sink::channel(Moment(0), 0, 64);
-        let group = Arc::new(GroupRecorder::new(&group(), facts, Arc::new(Ledger::new(0)), Tells::EVERYTHING));
-        let client = ClientRecorder::new(group, ProducerIndex(0), 1, Moment(0));
-        let at = |ms: u64| Moment(ms * 1_000);
-        let orders = TopicPartition { topic: "orders".into(), partition: PartitionIndex(0) };
-        let ack = |ms| {
-            let records = [RecordTag { mark: mark::pack(0, at(ms - 3)), number: 0, sent_at: at(ms - 3) }];
-            let (topic, outcome) = (&orders.topic, &Outcome::Ok { base_offset: 0 });
-            client.delivered(at(ms), &BatchDelivery { topic, partition: orders.partition, records: &records, outcome, sends: 1 });
-        };
-        let leader = |ms, to| {
-            let (partition, node, update_version) = (orders.clone(), Some(BrokerId(1)), UpdateVersion(2));
-            let (from, to, epoch) = (Some(BrokerId(1)), Some(BrokerId(to)), Some(LeaderEpoch(1)));
-            client.event(at(ms), &ClientEvent::LeaderChanged { partition, topic_id: None, from, to, epoch, node, update_version });
-        };
-        leader(5, 1);
-        ack(10);
-        ack(20);
-        leader(30, 2);
-        client.event(at(35), &ClientEvent::RouteChanged { partition: orders.clone(), from: Some(BrokerId(1)), to: BrokerId(2) });
-        ack(40);
-        ack(50);
-        leader(60, 3);
-        ack(70);
-        let told: Vec<_> = std::iter::from_fn(|| source.try_next())
-            .filter_map(|stamped| match stamped.fact {
-                Fact::DeliveredAfterChange { node, due_us, .. } => Some((stamped.time_us / 1_000, node.map(|node| node.0), due_us / 1_000)),
-                _ => None,
-            })
-            .collect();
-        // Before the first ack there was no service that could change; the second change leaves the route as it was.
-        assert_eq!(told, [(40, Some(2), 37), (70, Some(2), 67)]);
-    }
-}
+mod tests;
