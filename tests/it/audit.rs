@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use kafka_chaos::load::payload;
 use serde_json::Value;
 
-use crate::program::{Results, Running};
+use crate::program::{Kept, Results, Running};
 use crate::support;
 
 /// Two groups on one node; one of them compresses. In the recovery there is time to take records away.
@@ -90,16 +90,6 @@ async fn an_audit_agrees_with_kafkas_own_consumer_and_finds_what_was_deleted() {
     assert_eq!(place["in_words"], words);
     let told = results.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains(&format!("{DELETED} acknowledged records are lost, in orders/0: {words}.")), "{told}");
-}
-
-/// The cluster of a run that was told to keep it; goes when this is dropped.
-struct Kept(String);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let down = crate::program::chaos(&["cluster", "down", &self.0]).output().unwrap();
-        assert!(down.status.success() || std::thread::panicking(), "{}", crate::program::text(&down));
-    }
 }
 
 fn tool(node: &str, class: &str, arguments: &str) -> Output {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use kafka_chaos::ids::HostPort;
 
-use crate::program::{chaos, left_of, run_plan};
+use crate::program::{Kept, left_of, run_plan};
 use crate::support;
 
 /// What stands before the steps.
@@ -96,9 +96,6 @@ const STEPS: &[(&str, &str)] = &[
 /// The only controller; brokers come first.
 const CONTROLLER: i32 = 4;
 
-/// The cluster of a run that was told to keep it; goes when this is dropped.
-struct Kept(String);
-
 impl Kept {
     /// Where a node's listener with this port is on this machine.
     fn listener(&self, node: i32, port: &str) -> HostPort {
@@ -107,13 +104,6 @@ impl Kept {
         let text = String::from_utf8_lossy(&output.stdout);
         let (host, port) = text.lines().next().and_then(|line| line.rsplit_once(':')).unwrap_or_else(|| panic!("{output:?}"));
         HostPort::new(host, port.parse().unwrap())
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let is_down = chaos(&["cluster", "down", &self.0]).status().is_ok_and(|status| status.success());
-        assert!(is_down || std::thread::panicking(), "the cluster {} is still there", self.0);
     }
 }
 

@@ -99,6 +99,17 @@ impl Drop for Running {
     }
 }
 
+/// The cluster of a run that was told to keep it; goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept(pub(crate) String);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let is_down = chaos(&["cluster", "down", &self.0]).status().is_ok_and(|status| status.success());
+        assert!(is_down || std::thread::panicking(), "the cluster {} is still there", self.0);
+    }
+}
+
 /// A finished run with its results.
 #[derive(Debug)]
 pub(crate) struct Results {
