@@ -448,6 +448,10 @@ pub struct GeneratorFinding {
     pub threads_max: u64,
     /// Lateness in the baseline alone.
     pub baseline_lateness: Option<Quantiles>,
+    /// Lateness after the baseline alone.
+    pub after_lateness: Option<Quantiles>,
+    /// The longest time that the whole process stood still, in the baseline and after it: a frozen or starved machine.
+    pub standstill_max_us: u64,
     /// CPU time in the baseline, in percent of one core, over all workers.
     pub baseline_cpu_percent: Option<f64>,
 }

@@ -29,6 +29,7 @@ pub(crate) struct Generator {
     baseline: Option<LatencyHistogram>,
     after: Option<LatencyHistogram>,
     cpu: BTreeMap<u32, Cpu>,
+    standstill_max_us: u64,
     rss_bytes_max: u64,
     threads_max: u64,
     /// Histograms that could not be read.
@@ -51,6 +52,9 @@ impl Generator {
         let window = Window::of(second.second, self.steady_us);
         let cpu = self.cpu.entry(worker).or_default();
         cpu.total_us = cpu.total_us.max(second.cpu_us_total);
+        if window != Window::Warmup {
+            self.standstill_max_us = self.standstill_max_us.max(second.told_late_us);
+        }
         let sample = Some((second.second, second.cpu_us_total));
         match window {
             Window::Warmup => cpu.from = sample,
@@ -100,6 +104,8 @@ impl Generator {
             rss_bytes_max: self.rss_bytes_max,
             threads_max: self.threads_max,
             baseline_lateness: quantiles(self.baseline.as_ref()),
+            after_lateness: quantiles(self.after.as_ref()),
+            standstill_max_us: self.standstill_max_us,
             baseline_cpu_percent: (!percents.is_empty()).then(|| percents.iter().sum()),
         }
     }

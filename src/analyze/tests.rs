@@ -33,6 +33,9 @@ fn what_a_deleted_topic_held_is_told_as_gone() {
 /// The reason against a run in which one pair hangs.
 const HANGS: &str = "1 producer-partition pair of group `steady` had not recovered by the end";
 
+/// The reason against a run whose generator froze.
+const STOOD_STILL: &str = "the load generator was late: it stood still for 501 ms, the limit is 500 ms: outages may be its own";
+
 #[test]
 fn verdicts_and_their_first_reasons() {
     let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
@@ -41,7 +44,7 @@ fn verdicts_and_their_first_reasons() {
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
     let damaged = |second: &mut ConsumerSecond| second.end_to_end = Some("none".to_owned());
-    let table: [(Sample, Verdict, &str); 21] = [
+    let table: [(Sample, Verdict, &str); 24] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -63,6 +66,9 @@ fn verdicts_and_their_first_reasons() {
             Verdict::Unknown,
             "the load generator was late: p99 30 ms in the baseline, the limit is 20 ms",
         ),
+        (killed().generator(11, 12, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
+        (killed().generator(11, 12, 500_000).end(20_000), Verdict::Pass, ""),
+        (killed().standstill(18, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
         (killed().consumer("reader", 0, 1, damaged).end(20_000), Verdict::Unknown, "1 histograms cannot be read"),
         (Sample::new(&[("idle", 1)]).end(20_000), Verdict::Unknown, "group `idle` never sent"),
         (

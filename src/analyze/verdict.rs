@@ -4,7 +4,8 @@
 //! expectation that merely could not be measured ranks below FAIL: the rest of such a run is sound.
 
 use crate::analyze::expect::Expected;
-use crate::analyze::findings::{Check, CheckFinding, ExpectationFinding, Findings, GroupFinding, Verdict};
+use crate::analyze::findings::{Check, CheckFinding, ExpectationFinding, Findings, GeneratorFinding, GroupFinding, Verdict};
+use crate::analyze::outage::ABOVE_BASELINE_US;
 use crate::analyze::summary::pairs;
 use crate::record::fact::StepOutcome;
 use crate::record::files::millis;
@@ -12,6 +13,10 @@ use crate::record::step::{StepLedger, StepRecord};
 
 /// Lateness that voids a run: p99 in the baseline.
 pub(super) const LATENESS_P99_MAX_US: u64 = 20_000;
+
+/// Lateness that voids a run: of any record in the baseline or after it, or of the whole process. A client that stood still for so long
+/// through our fault would be told as an outage.
+pub(super) const LATENESS_MAX_US: u64 = ABOVE_BASELINE_US.unsigned_abs();
 
 /// Weight of a reason, weightiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +69,7 @@ impl Reasons {
             let text = format!("the load generator was late: p99 {late} ms in the baseline, the limit is {limit} ms");
             self.add(Weight::Distrust, text);
         }
+        self.standstill(&findings.generator);
         for group in findings.groups.iter().filter(|group| group.totals.due == 0 || group.totals.sent == 0) {
             self.add(Weight::Distrust, format!("group `{}` never sent", group.name));
         }
@@ -76,6 +82,18 @@ impl Reasons {
         if needs_baseline && !has_baseline {
             let text = "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness";
             self.add(Weight::Distrust, text.to_owned());
+        }
+    }
+
+    /// Whether one stall of the generator's own may pass for an outage.
+    fn standstill(&mut self, generator: &GeneratorFinding) {
+        let windows = [generator.baseline_lateness, generator.after_lateness];
+        let record_us = windows.iter().flatten().map(|lateness| lateness.max_us).max().unwrap_or(0);
+        let late_us = record_us.max(generator.standstill_max_us);
+        if late_us > LATENESS_MAX_US {
+            let (late, limit) = (late_us / 1000, LATENESS_MAX_US / 1000);
+            let text = format!("the load generator was late: it stood still for {late} ms, the limit is {limit} ms: outages may be its own");
+            self.add(Weight::Distrust, text);
         }
     }
 

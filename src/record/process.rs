@@ -27,6 +27,9 @@ pub struct GeneratorSecond {
     /// Its exact greatest value, in microseconds; 0 without any.
     #[serde(default)]
     pub lateness_max_us: u64,
+    /// How long after its end this second was told, in microseconds: what all of this process stood still for, with or without records due.
+    #[serde(default)]
+    pub told_late_us: u64,
     /// CPU time of this process so far, in microseconds.
     pub cpu_us_total: u64,
     /// Resident memory, in bytes.

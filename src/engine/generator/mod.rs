@@ -103,8 +103,12 @@ async fn tell_seconds(generator: Arc<Generator>, clock: Clock, facts: FactSink, 
             () = tokio::time::sleep_until(clock.instant_of(end)) => false,
             () = stop.cancelled() => true,
         };
-        let at: Moment = if stopped { clock.now() } else { end };
-        facts.emit(at, Fact::Generator(Box::new(generator.take_second(second, &mut sum))));
+        let now = clock.now();
+        let at: Moment = if stopped { now } else { end };
+        let mut told = generator.take_second(second, &mut sum);
+        // Beyond 500,000 years.
+        told.told_late_us = u64::try_from(now.since(at).as_micros()).unwrap_or(u64::MAX);
+        facts.emit(at, Fact::Generator(Box::new(told)));
         if stopped {
             return;
         }

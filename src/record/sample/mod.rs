@@ -267,6 +267,11 @@ impl Sample {
         self
     }
 
+    /// A second of a generator with nothing due that was told so late.
+    pub(crate) fn standstill(self, second: i64, told_late_us: u64) -> Self {
+        self.at((second + 1) * 1000, Fact::Generator(Box::new(GeneratorSecond { second, told_late_us, ..GeneratorSecond::default() })))
+    }
+
     /// A node of which nothing could be learnt, unless `change` says otherwise.
     pub(crate) fn broker(self, node: i32, second: i64, change: impl FnOnce(&mut BrokerSecond)) -> Self {
         let mut seen = BrokerSecond { second, node: BrokerId(node), state: None, usage: None, led: None };
