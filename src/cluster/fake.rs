@@ -8,7 +8,8 @@ use tokio::net::{UnixListener, UnixStream};
 /// What an engine of API 1.41 says of itself.
 const VERSION: &str = r#"{"Version":"20.10.24","ApiVersion":"1.41","MinAPIVersion":"1.12"}"#;
 
-type Answer = fn(path: &str) -> Option<(&'static str, String)>;
+/// Status and body for a path without the version before it; `None` is status 404.
+type Answer = dyn Fn(&str) -> Option<(&'static str, String)> + Send + Sync;
 
 /// The engine; gone when it is dropped.
 #[derive(Debug)]
@@ -18,15 +19,16 @@ pub(super) struct FakeEngine {
 }
 
 impl FakeEngine {
-    /// Starts one of API 1.41. `answer` gives status and body for a path without the version before it; `None` is status 404.
-    pub(super) fn start(answer: Answer) -> Self {
+    /// Starts one of API 1.41.
+    pub(super) fn start(answer: impl Fn(&str) -> Option<(&'static str, String)> + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("engine.sock")).unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&asked);
+        let answer: Arc<Answer> = Arc::new(answer);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, answer, Arc::clone(&told)));
+                tokio::spawn(serve(stream, Arc::clone(&answer), Arc::clone(&told)));
             }
         });
         Self { folder, asked }
@@ -43,7 +45,7 @@ impl FakeEngine {
     }
 }
 
-async fn serve(stream: UnixStream, answer: Answer, asked: Arc<Mutex<Vec<String>>>) {
+async fn serve(stream: UnixStream, answer: Arc<Answer>, asked: Arc<Mutex<Vec<String>>>) {
     let mut stream = BufReader::new(stream);
     let mut request = String::new();
     stream.read_line(&mut request).await.unwrap();

@@ -49,32 +49,45 @@ pub async fn run(daemon: &Daemon, run: &str) -> Result<Removed, ClusterError> {
     until_gone(daemon, run, 1).await
 }
 
-/// Removes a run until so many listings, one after the other, hold nothing of it.
+/// Removes a run until so many listings, one after the other, hold nothing of it. An engine that fails is asked again: it may be restarting.
 async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32) -> Result<Removed, ClusterError> {
     let mut removed = Removed::default();
+    let mut failed = None;
     let attempts = async {
         let mut empty = 0;
         loop {
-            let left = inventory::of_run(daemon, run).await?;
-            empty = if left == RunObjects::default() { empty + 1 } else { 0 };
+            let outcome = attempt(daemon, run, &mut removed).await;
+            empty = if matches!(outcome, Ok(true)) { empty + 1 } else { 0 };
+            failed = outcome.err();
             if empty == empty_listings {
-                return Ok(removed);
+                return;
             }
-            removed.containers += remove_containers(daemon, &left).await?;
-            removed.networks += remove_networks(daemon, &left).await?;
-            remove_volumes(daemon, &left).await?;
             // The next round looks again: a request of a start that was cut off may have made one more in the meantime.
             tokio::time::sleep(RETRY_AFTER).await;
         }
     };
-    match tokio::time::timeout(REMOVE_WITHIN, attempts).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(ClusterError::NotRemoved {
-            run: run.to_owned(),
-            left: names(&inventory::of_run(daemon, run).await?),
-            within: REMOVE_WITHIN,
-        }),
+    if tokio::time::timeout(REMOVE_WITHIN, attempts).await.is_ok() {
+        return Ok(removed);
     }
+    match failed {
+        Some(error) => Err(error),
+        None => {
+            let left = names(&inventory::of_run(daemon, run).await?);
+            Err(ClusterError::NotRemoved { run: run.to_owned(), left, within: REMOVE_WITHIN })
+        }
+    }
+}
+
+/// Whether a listing held nothing of the run; else removes what it held.
+async fn attempt(daemon: &Daemon, run: &str, removed: &mut Removed) -> Result<bool, ClusterError> {
+    let left = inventory::of_run(daemon, run).await?;
+    if left == RunObjects::default() {
+        return Ok(true);
+    }
+    removed.containers += remove_containers(daemon, &left).await?;
+    removed.networks += remove_networks(daemon, &left).await?;
+    remove_volumes(daemon, &left).await?;
+    Ok(false)
 }
 
 async fn remove_containers(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
@@ -196,8 +209,32 @@ impl Drop for Leash {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
     use crate::cluster::fake::FakeEngine;
+
+    #[tokio::test]
+    async fn an_engine_that_is_just_restarting_is_asked_again() {
+        let asked = AtomicUsize::new(0);
+        let engine = FakeEngine::start(move |path| {
+            let lists = [("/containers/", "[]"), ("/networks", "[]"), ("/volumes", r#"{"Volumes":[]}"#)];
+            let (_, nothing) = lists.into_iter().find(|(list, _)| path.starts_with(list))?;
+            let is_up = asked.fetch_add(1, Ordering::SeqCst) >= 4;
+            Some(if is_up { ("200 OK", nothing.to_owned()) } else { ("500 Internal Server Error", r#"{"message":"not yet"}"#.to_owned()) })
+        });
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        assert_eq!(run(&daemon, "some-run").await.unwrap(), Removed::default());
+        assert!(engine.asked().len() > 5, "{:?}", engine.asked());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_engine_that_never_comes_back_is_said_with_its_own_words() {
+        let engine = FakeEngine::start(|_| Some(("500 Internal Server Error", r#"{"message":"broken for good"}"#.to_owned())));
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        let error = run(&daemon, "some-run").await.unwrap_err();
+        assert!(error.to_string().contains("broken for good"), "{error}");
+    }
 
     #[tokio::test]
     async fn a_container_that_cannot_be_removed_any_more_is_no_error_and_all_else_is() {
