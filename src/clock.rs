@@ -108,6 +108,19 @@ impl Clock {
         }
     }
 
+    /// By how much the machine's wall clock is now ahead of [`Self::wall_time_of`], in microseconds: what somebody has set it by since this
+    /// clock was made, and what it has drifted.
+    #[must_use]
+    #[allow(clippy::disallowed_methods, reason = "this is the one place that reads time")]
+    pub fn wall_set_by_us(&self) -> i64 {
+        if let Source::Manual(_) = &self.0 {
+            return 0;
+        }
+        let expected = self.wall_time_of(self.now());
+        let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        SystemTime::now().duration_since(expected).map_or_else(|behind| -micros(behind.duration()), micros)
+    }
+
     /// The same as time since 1970; zero on a machine whose clock stands before that.
     #[must_use]
     pub fn unix_time_of(&self, moment: Moment) -> Duration {

@@ -86,6 +86,9 @@ pub struct Findings {
     pub audit: Option<AuditFinding>,
     /// The load generator's own health.
     pub generator: GeneratorFinding,
+    /// Nodes that were found otherwise than steps had left them.
+    #[serde(default)]
+    pub unplanned: Vec<UnplannedFinding>,
     /// Facts that did not fit into the stream.
     pub facts_lost: u64,
     /// Connections of clients that the relay before the brokers could not take or pass on: too many open files.
@@ -431,6 +434,17 @@ pub struct GrowthFinding {
     pub first_use_ms: Option<Spread>,
 }
 
+/// A node that somebody or something else than a step has stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnplannedFinding {
+    /// The node.
+    pub node: i32,
+    /// `exited`, `paused` or `absent`, as the container engine says.
+    pub state: String,
+    /// End of the second in which it was first seen so, in milliseconds since the start of `steady`.
+    pub seen_ms: i64,
+}
+
 /// The load generator's own health.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorFinding {
@@ -452,6 +466,10 @@ pub struct GeneratorFinding {
     pub after_lateness: Option<Quantiles>,
     /// The longest time that the whole process stood still, in the baseline and after it: a frozen or starved machine.
     pub standstill_max_us: u64,
+    /// The greatest step of the machine's wall clock from one second to the next.
+    pub clock_step_max_us: u64,
+    /// Connections to brokers that could not be made for want of open files.
+    pub refused_connections: u64,
     /// CPU time in the baseline, in percent of one core, over all workers.
     pub baseline_cpu_percent: Option<f64>,
 }

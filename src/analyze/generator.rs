@@ -30,6 +30,12 @@ pub(crate) struct Generator {
     after: Option<LatencyHistogram>,
     cpu: BTreeMap<u32, Cpu>,
     standstill_max_us: u64,
+    /// What each worker's wall clock was last said to be set by.
+    wall_set_by_us: BTreeMap<u32, i64>,
+    /// The greatest step between two seconds.
+    pub(crate) clock_step_max_us: u64,
+    /// Connections that each worker could not make.
+    refused: BTreeMap<u32, u64>,
     rss_bytes_max: u64,
     threads_max: u64,
     /// Histograms that could not be read.
@@ -55,6 +61,11 @@ impl Generator {
         if window != Window::Warmup {
             self.standstill_max_us = self.standstill_max_us.max(second.told_late_us);
         }
+        if let Some(before) = self.wall_set_by_us.insert(worker, second.wall_set_by_us) {
+            self.clock_step_max_us = self.clock_step_max_us.max(second.wall_set_by_us.abs_diff(before));
+        }
+        let refused = self.refused.entry(worker).or_default();
+        *refused = (*refused).max(second.refused_connections);
         let sample = Some((second.second, second.cpu_us_total));
         match window {
             Window::Warmup => cpu.from = sample,
@@ -106,6 +117,8 @@ impl Generator {
             baseline_lateness: quantiles(self.baseline.as_ref()),
             after_lateness: quantiles(self.after.as_ref()),
             standstill_max_us: self.standstill_max_us,
+            clock_step_max_us: self.clock_step_max_us,
+            refused_connections: self.refused.values().sum(),
             baseline_cpu_percent: (!percents.is_empty()).then(|| percents.iter().sum()),
         }
     }

@@ -36,6 +36,7 @@ pub mod series;
 mod spread;
 pub mod storm;
 mod summary;
+mod unplanned;
 mod verdict;
 mod window;
 
@@ -60,6 +61,9 @@ use crate::record::step::{StepLedger, StepRecord};
 /// Rows for pairs that a step left alone are written up to so many; beyond it only outages are.
 pub const ZERO_ROWS_MAX: usize = 100_000;
 
+/// Steps of the machine's wall clock that are told of; what keeps it in time moves it by less.
+const CLOCK_STEP_MAX_US: u64 = 200_000;
+
 /// All folds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
@@ -79,6 +83,7 @@ pub struct Analysis {
     processes: processes::Processes,
     layers: layers::Layers,
     audit: audit::Audit,
+    unplanned: unplanned::Unplanned,
     series: series::Series,
     errors: ErrorLedger,
     group_warnings: BTreeMap<String, BTreeSet<String>>,
@@ -115,6 +120,7 @@ impl Analysis {
         self.processes.fold(stamped);
         self.layers.fold(stamped);
         self.audit.fold(stamped);
+        self.unplanned.fold(stamped);
         self.expected.extend(Expected::from_fact(&stamped.fact));
         self.last_us = self.last_us.max(stamped.time_us);
         match &stamped.fact {
@@ -184,6 +190,7 @@ impl Analysis {
             probes: self.layers.probes(),
             audit: self.audit.finding(&self.steps),
             generator: self.generator.finding(),
+            unplanned: self.unplanned.findings(),
             facts_lost: self.facts_lost,
             relay_refused: self.relay_refused,
             warnings: self.warnings(&windows),
@@ -310,6 +317,11 @@ impl Analysis {
 
     fn warnings(&self, windows: &[StepWindow]) -> Vec<String> {
         let mut warnings = self.run.as_ref().map_or_else(Vec::new, |run| run.warnings.clone());
+        if let Some(step_us) = Some(self.generator.clock_step_max_us).filter(|us| *us > CLOCK_STEP_MAX_US) {
+            let by = format!("{}.{} s", step_us / 1_000_000, step_us / 100_000 % 10);
+            let text = "figures come from a clock that nobody can set, but times in brokers' own logs do not fit them";
+            warnings.push(format!("this machine's clock was set by {by} at once while the run went: {text}"));
+        }
         if let Some(late_us) = self.generator.after_p99_us().filter(|us| *us > LATENESS_P99_MAX_US) {
             warnings.push(format!("after the baseline the generator was late (p99 {} ms): the machine was busy", late_us / 1000));
         }

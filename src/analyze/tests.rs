@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ids::ProducerIndex;
+use crate::record::broker::BrokerSecond;
 use crate::record::fact::{ConsumerSecond, GroupSecond, StepOutcome, UNKNOWN_REASON};
 use crate::record::sample::{Pair, Sample};
 
@@ -36,6 +37,9 @@ const HANGS: &str = "1 producer-partition pair of group `steady` had not recover
 /// The reason against a run whose generator froze.
 const STOOD_STILL: &str = "the load generator was late: it stood still for 501 ms, the limit is 500 ms: outages may be its own";
 
+/// The reason against a run in which a node ended that no step had touched.
+const ENDED: &str = "the container of node 3 ended (seen at 14 s), by no step of the plan: what clients met is not what the plan says";
+
 #[test]
 fn verdicts_and_their_first_reasons() {
     let lost = |stream: Sample| stream.at(15_000, Fact::FactsLost { count: 3 });
@@ -43,8 +47,9 @@ fn verdicts_and_their_first_reasons() {
     let hang = |stream: Sample| stream.gap(Pair("steady", 0, 0), 12_000, None);
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
+    let ended = |seen: &mut BrokerSecond| seen.state = Some("exited".to_owned());
     let damaged = |second: &mut ConsumerSecond| second.end_to_end = Some("none".to_owned());
-    let table: [(Sample, Verdict, &str); 24] = [
+    let table: [(Sample, Verdict, &str); 26] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -69,6 +74,12 @@ fn verdicts_and_their_first_reasons() {
         (killed().generator(11, 12, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
         (killed().generator(11, 12, 500_000).end(20_000), Verdict::Pass, ""),
         (killed().standstill(18, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
+        (
+            killed().out_of_files(3, 2).out_of_files(15, 3).end(20_000),
+            Verdict::Unknown,
+            "3 connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)",
+        ),
+        (killed().broker(3, 13, ended).end(20_000), Verdict::Unknown, ENDED),
         (killed().consumer("reader", 0, 1, damaged).end(20_000), Verdict::Unknown, "1 histograms cannot be read"),
         (Sample::new(&[("idle", 1)]).end(20_000), Verdict::Unknown, "group `idle` never sent"),
         (
@@ -97,13 +108,25 @@ fn verdicts_and_their_first_reasons() {
             "expected records.ok >= 1000000000, but it is 2200",
         ),
         (stopped(lost(killed())), Verdict::Interrupted, "the run was interrupted: SIGINT"),
-        (killed(), Verdict::Interrupted, "the facts end before the run did: it was killed"),
+        (killed(), Verdict::Interrupted, "the facts end before the run did: it was killed, or could not write any more"),
     ];
     for (stream, verdict, reason) in table {
         let findings = findings(&stream);
         let first = findings.reasons.first().map_or("", String::as_str);
         assert_eq!((findings.verdict, first), (verdict, reason));
     }
+}
+
+#[test]
+fn a_clock_that_is_set_is_told_and_one_that_drifts_is_not() {
+    let warned = |steps: [i64; 3]| {
+        let [one, two, three] = steps;
+        let stream = killed().clock_set(2, one).clock_set(3, two).clock_set(4, three).end(20_000);
+        findings(&stream).warnings.into_iter().filter(|warning| warning.contains("clock was set")).collect::<Vec<_>>()
+    };
+    assert_eq!(warned([5_000, 150_000, 300_000]), [""; 0]);
+    let said = warned([0, -7_200_000_000, 90_000_000]);
+    assert!(said.len() == 1 && said[0].starts_with("this machine's clock was set by 7290.0 s at once"), "{said:?}");
 }
 
 /// A second in which nothing is acknowledged.

@@ -46,7 +46,7 @@ impl Reasons {
         self.begin(Check::End, "the run came to its end".to_owned());
         match (ended, interrupted) {
             (_, Some(by)) => self.add(Weight::Interrupted, format!("the run was interrupted: {by}")),
-            (false, None) => self.add(Weight::Interrupted, "the facts end before the run did: it was killed".to_owned()),
+            (false, None) => self.add(Weight::Interrupted, "the facts end before the run did: it was killed, or could not write any more".to_owned()),
             (true, None) => {}
         }
     }
@@ -61,6 +61,10 @@ impl Reasons {
             let text = "connections: too many open files (`chaos doctor` shows the limit)";
             self.add(Weight::Distrust, format!("the relay could not take or pass on {} {text}", findings.relay_refused));
         }
+        if findings.generator.refused_connections > 0 {
+            let text = "connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)";
+            self.add(Weight::Distrust, format!("{} {text}", findings.generator.refused_connections));
+        }
         if unreadable > 0 {
             self.add(Weight::Distrust, format!("{unreadable} histograms cannot be read"));
         }
@@ -70,6 +74,7 @@ impl Reasons {
             self.add(Weight::Distrust, text);
         }
         self.standstill(&findings.generator);
+        findings.unplanned.iter().for_each(|found| self.add(Weight::Distrust, found.words()));
         for group in findings.groups.iter().filter(|group| group.totals.due == 0 || group.totals.sent == 0) {
             self.add(Weight::Distrust, format!("group `{}` never sent", group.name));
         }

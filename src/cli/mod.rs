@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod junit;
 mod man;
+mod open_files;
 mod output;
 pub mod plan;
 mod report;
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let globals = arguments.globals;
     globals.start_tracing();
+    open_files::raise();
     let exit = match execute(arguments.command, globals) {
         Ok(exit) => exit,
         Err(error) => {

@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, RecordError>;
 #[non_exhaustive]
 pub enum RecordError {
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}{}", path.display(), mend(source))]
     Io {
         /// What was tried, such as `create`.
         action: &'static str,
@@ -71,5 +71,15 @@ impl RecordError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+/// What to do about it, where that is known.
+fn mend(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "\n  free some space there, or name a folder elsewhere with --out; what was recorded before is kept, and `chaos report` reads it"
+        }
+        _ => "",
     }
 }

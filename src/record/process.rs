@@ -30,6 +30,12 @@ pub struct GeneratorSecond {
     /// How long after its end this second was told, in microseconds: what all of this process stood still for, with or without records due.
     #[serde(default)]
     pub told_late_us: u64,
+    /// By how much the machine's wall clock has been set since the start, in microseconds.
+    #[serde(default)]
+    pub wall_set_by_us: i64,
+    /// Connections to brokers that could not be made since the load began, for want of open files.
+    #[serde(default)]
+    pub refused_connections: u64,
     /// CPU time of this process so far, in microseconds.
     pub cpu_us_total: u64,
     /// Resident memory, in bytes.

@@ -70,7 +70,7 @@ impl Replay {
         }
         let mut findings = analysis.finish();
         if facts.was_cut() {
-            findings.warnings.push(format!("the last line of {FACTS} is cut off: the run was killed while it wrote"));
+            findings.warnings.push(format!("the last line of {FACTS} is cut off: the run was killed, or its disk full, while it wrote"));
         }
         let left_out = LeftOut { metadata_rows_left_out: budget.left_out(), layer_rows_left_out: layers.left_out() };
         Ok(Self { folder: folder.to_path_buf(), analysis, findings, left_out })

@@ -14,6 +14,7 @@ use crate::clock::{Clock, Moment};
 use crate::engine::generator::process::ProcessUsage;
 use crate::engine::recorder::figures::{shard_count, thread_number};
 use crate::engine::recorder::lock;
+use crate::kafka::net::exhausted;
 use crate::record::fact::{Fact, GeneratorSecond};
 use crate::record::histogram::LatencyHistogram;
 use crate::record::second::{second_end, second_of};
@@ -24,6 +25,8 @@ use crate::record::sink::FactSink;
 pub struct Generator {
     /// One per core, as a group's figures are.
     lateness: Box<[Mutex<LatencyHistogram>]>,
+    /// Connections that could not be made before.
+    refused_before: u64,
 }
 
 impl Default for Generator {
@@ -43,7 +46,7 @@ impl Generator {
     /// A generator that has sent nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { lateness: (0..shard_count()).map(|_| Mutex::default()).collect() }
+        Self { lateness: (0..shard_count()).map(|_| Mutex::default()).collect(), refused_before: exhausted::refused() }
     }
 
     /// Records were handed over so many microseconds after they were due. Only for sends that did not wait behind a blocked one: what a
@@ -77,6 +80,7 @@ impl Generator {
             cpu_us_total: usage.cpu_us,
             rss_bytes: usage.rss_bytes,
             threads: usage.threads,
+            refused_connections: exhausted::refused() - self.refused_before,
             ..GeneratorSecond::default()
         };
         // Encoding into memory has no way to fail; a histogram that is missing all the same shows as such.
@@ -107,6 +111,7 @@ async fn tell_seconds(generator: Arc<Generator>, clock: Clock, facts: FactSink, 
         let at: Moment = if stopped { now } else { end };
         let mut told = generator.take_second(second, &mut sum);
         // Beyond 500,000 years.
+        told.wall_set_by_us = clock.wall_set_by_us();
         told.told_late_us = u64::try_from(now.since(at).as_micros()).unwrap_or(u64::MAX);
         facts.emit(at, Fact::Generator(Box::new(told)));
         if stopped {

@@ -5,9 +5,11 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 
+use futures_util::TryFutureExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpSocket, TcpStream};
 
+use super::exhausted;
 use crate::ids::HostPort;
 
 /// Makes streams.
@@ -59,7 +61,7 @@ impl Connector for TcpConnector {
     type Stream = TcpStream;
 
     fn connect(&self, address: HostPort, attempt: u32) -> impl Future<Output = io::Result<TcpStream>> + Send + 'static {
-        self.open(address, attempt)
+        self.open(address, attempt).inspect_err(exhausted::note)
     }
 }
 

@@ -2,11 +2,13 @@
 //! bounded.
 //!
 //! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use, [`traffic`] what they
-//! have cost. Not here: what the bytes mean to a producer (`core`), how they are laid out (`wire`).
+//! have cost, [`exhausted`] what could not
+//! be made for want of open files. Not here: what the bytes mean to a producer (`core`), how they are laid out (`wire`).
 
 pub mod connector;
 mod doorbell;
 mod driver;
+pub mod exhausted;
 #[cfg(test)]
 mod every_order;
 pub mod producer;

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Clock;
 use crate::ids::HostPort;
+use crate::kafka::net::exhausted;
 use crate::kafka::net::traffic::{Traffic, api_name};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::{FrameReader, WireError, correlation_id_of, decode_response, encode_request};
@@ -148,7 +149,10 @@ impl Rpc {
         let connecting = TcpStream::connect((&*address.host, address.port));
         let stream = match timeout_at(deadline, connecting).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(source)) => return Err(RpcError::Connect { address: address.clone(), source }),
+            Ok(Err(source)) => {
+                exhausted::note(&source);
+                return Err(RpcError::Connect { address: address.clone(), source });
+            }
             Err(_) => return Err(RpcError::TimedOut { address: address.clone(), doing: "a connection".to_owned(), waited: timeout }),
         };
         stream.set_nodelay(true).map_err(|source| RpcError::Connect { address: address.clone(), source })?;

@@ -272,6 +272,18 @@ impl Sample {
         self.at((second + 1) * 1000, Fact::Generator(Box::new(GeneratorSecond { second, told_late_us, ..GeneratorSecond::default() })))
     }
 
+    /// A second at whose end the wall clock was set by so much.
+    pub(crate) fn clock_set(self, second: i64, wall_set_by_us: i64) -> Self {
+        let figures = GeneratorSecond { second, wall_set_by_us, ..GeneratorSecond::default() };
+        self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)))
+    }
+
+    /// A second up to which so many connections could not be made.
+    pub(crate) fn out_of_files(self, second: i64, refused_connections: u64) -> Self {
+        let figures = GeneratorSecond { second, refused_connections, ..GeneratorSecond::default() };
+        self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)))
+    }
+
     /// A node of which nothing could be learnt, unless `change` says otherwise.
     pub(crate) fn broker(self, node: i32, second: i64, change: impl FnOnce(&mut BrokerSecond)) -> Self {
         let mut seen = BrokerSecond { second, node: BrokerId(node), state: None, usage: None, led: None };
