@@ -32,5 +32,6 @@ mod runs;
 mod shell;
 mod structure;
 mod support;
+mod surviving;
 mod tail;
 mod trace;

@@ -42,7 +42,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts `chaos`.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = chaos(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::of(&mut chaos(arguments))
+    }
+
+    /// Starts a command that is, or becomes, `chaos`.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (tx, lines) = channel();
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| tx.send(line)));
@@ -171,9 +176,23 @@ impl Results {
 
 /// Containers and networks that carry a run's label.
 pub(crate) fn left_of(run: &Value) -> Vec<String> {
+    left_of_by(&|| Command::new("docker"), run)
+}
+
+/// The same at another container engine.
+pub(crate) fn left_of_at(host: &str, run: &Value) -> Vec<String> {
+    let docker = || {
+        let mut docker = Command::new("docker");
+        docker.args(["--host", host]);
+        docker
+    };
+    left_of_by(&docker, run)
+}
+
+fn left_of_by(docker: &dyn Fn() -> Command, run: &Value) -> Vec<String> {
     let label = format!("label=io.kafka-chaos.run={}", run["run_id"].as_str().unwrap());
     let list = |arguments: &[&str]| {
-        let output = Command::new("docker").args(arguments).output().unwrap();
+        let output = docker().args(arguments).output().unwrap();
         assert!(output.status.success(), "docker {arguments:?}");
         String::from_utf8(output.stdout).unwrap()
     };

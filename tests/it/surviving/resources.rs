@@ -1,0 +1,97 @@
+//! The machine runs out of what the tool needs: space for results, open files; or somebody takes a container away.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::{assert_unknown, ended, one_node, run_id_in};
+use crate::program::{Running, chaos, left_of};
+use crate::support;
+
+/// A small file system; gone when this is dropped.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None` if this process may not mount one.
+    fn mount(at: PathBuf, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&at).output();
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(at))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let status = Command::new("umount").arg(&self.0).status();
+        assert!(status.is_ok_and(|status| status.success()) || std::thread::panicking(), "{} is still mounted", self.0.display());
+    }
+}
+
+fn report(out: &Path, more: &[&str]) -> Output {
+    chaos(&["report", out.to_str().unwrap()]).args(more).output().unwrap()
+}
+
+#[tokio::test]
+async fn a_full_disk_ends_the_run_at_once_and_what_was_recorded_stays() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(folder.path().join("small"), "64k") else {
+        eprintln!("skipped: may not mount a small file system here");
+        return;
+    };
+    let (plan, out) = (one_node(folder.path(), "60s", ""), small.0.join("out"));
+    let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let (status, _) = running.end();
+    assert_eq!(status.code(), Some(3), "{}", running.said);
+    let (refused, hint) = (format!("error: cannot write {}", out.display()), "free some space there, or name a folder elsewhere with --out");
+    for words in [&*refused, "No space left on device", hint] {
+        assert!(running.said.contains(words), "{words}");
+    }
+    assert!(!running.said.contains("drain"), "figures with holes are none, so why wait for more?");
+
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!((left_of(&run), run["verdict"].as_str()), (vec![], Some("INTERRUPTED")));
+    let facts = std::fs::read_to_string(out.join("facts.jsonl")).unwrap();
+    let whole: Vec<&str> = facts.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+    assert!(whole.len() > 50 && whole.iter().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{} facts", whole.len());
+    let told = report(&out, &["--json"]);
+    let told_again: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!((told.status.code(), told_again["verdict"].as_str()), (Some(130), Some("INTERRUPTED")));
+    assert!(told_again["totals"]["ok"].as_u64() > Some(0), "{}", told_again["totals"]);
+    let shown = report(&out, &[]);
+    let complaint = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.status.code() == Some(130) && complaint.contains("there is no new report.html"), "{complaint}");
+}
+
+#[tokio::test]
+async fn too_few_open_files_are_not_blamed_on_the_brokers() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, out) = (one_node(folder.path(), "5s", ""), folder.path().join("out"));
+    let program = chaos(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    // Enough for files and probes, and for some of the clients.
+    let mut limited = Command::new("prlimit");
+    limited.arg("--nofile=26:26").arg(program.get_program()).args(program.get_args()).env("NO_COLOR", "1");
+    let mut running = Running::of(&mut limited);
+    let results = ended(&mut running, &out);
+    assert_unknown(&results, "connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)");
+    assert_eq!(left_of(&results.run), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_container_that_somebody_removes_is_told_and_the_run_goes_to_its_end() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, out) = (one_node(folder.path(), "5s", ""), folder.path().join("out"));
+    let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    running.wait_for("steady");
+    let container = format!("chaos-{}-1", run_id_in(&out));
+    let removed = Command::new("docker").args(["rm", "-f", &container]).output().unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    let results = ended(&mut running, &out);
+    assert_unknown(&results, "the container of node 1 was removed (seen at");
+    assert!(results.stdout.contains("never recovered"), "{}", results.stdout);
+    assert_eq!(results.run["unplanned"][0]["state"], "absent");
+    assert_eq!(left_of(&results.run), [""; 0]);
+}
