@@ -86,6 +86,9 @@ pub struct Findings {
     pub audit: Option<AuditFinding>,
     /// The load generator's own health.
     pub generator: GeneratorFinding,
+    /// Pairs and stretches without service that found no room.
+    #[serde(default)]
+    pub stretches_not_kept: u64,
     /// Nodes that were found otherwise than steps had left them.
     #[serde(default)]
     pub unplanned: Vec<UnplannedFinding>,

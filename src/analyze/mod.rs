@@ -190,6 +190,7 @@ impl Analysis {
             probes: self.layers.probes(),
             audit: self.audit.finding(&self.steps),
             generator: self.generator.finding(),
+            stretches_not_kept: self.stretches.not_kept,
             unplanned: self.unplanned.findings(),
             facts_lost: self.facts_lost,
             relay_refused: self.relay_refused,

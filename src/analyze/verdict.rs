@@ -61,6 +61,10 @@ impl Reasons {
             let text = "connections: too many open files (`chaos doctor` shows the limit)";
             self.add(Weight::Distrust, format!("the relay could not take or pass on {} {text}", findings.relay_refused));
         }
+        if findings.stretches_not_kept > 0 {
+            let text = "producer-partition pairs or stretches without service found no room: give the run fewer of them, or less time";
+            self.add(Weight::Distrust, format!("{} {text}", findings.stretches_not_kept));
+        }
         if findings.generator.refused_connections > 0 {
             let text = "connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)";
             self.add(Weight::Distrust, format!("{} {text}", findings.generator.refused_connections));

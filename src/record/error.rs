@@ -22,6 +22,15 @@ pub enum RecordError {
         /// What it said.
         source: io::Error,
     },
+    /// A file has reached its bound.
+    #[error(
+        "{} has grown as long as it may: 16 GiB\n  shorten the run, or give it fewer producers and partitions; what was recorded is kept",
+        path.display()
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
     /// `--out` names a folder that holds something already.
     #[error("{} exists and is not empty: results of one run are never mixed with another's; name a new folder", path.display())]
     FolderInUse {

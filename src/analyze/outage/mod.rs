@@ -29,6 +29,9 @@ use crate::record::fact::{Fact, Stamped};
 /// A stretch is an outage if it is this much longer than the baseline's p99.
 pub const ABOVE_BASELINE_US: i64 = 500_000;
 
+/// Pairs that are kept, and stretches of all of them together: some 300 MB.
+const KEPT_MAX: usize = 2_000_000;
+
 /// A producer and a partition that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {
@@ -57,12 +60,28 @@ pub(crate) struct Stretch {
 }
 
 /// All pairs and stretches of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stretches {
     pub(crate) groups: Names,
     pub(crate) topics: Names,
     pub(crate) pairs: BTreeMap<Pair, PairUse>,
     pub(crate) stretches: Vec<Stretch>,
+    /// Pairs and stretches that found no room.
+    pub(crate) not_kept: u64,
+    room: usize,
+}
+
+impl Default for Stretches {
+    fn default() -> Self {
+        Self {
+            groups: Names::default(),
+            topics: Names::default(),
+            pairs: BTreeMap::new(),
+            stretches: Vec::new(),
+            not_kept: 0,
+            room: KEPT_MAX,
+        }
+    }
 }
 
 impl Stretches {
@@ -81,6 +100,10 @@ impl Stretches {
             Fact::Gap { group, producer, topic, partition, last_ok_us, first_due_us, first_error_us, first_ok_us } => {
                 let pair = self.pair(group, *producer, topic, *partition);
                 self.used(pair, stamped.worker, *first_due_us);
+                if self.stretches.len() >= self.room {
+                    self.not_kept += 1;
+                    return;
+                }
                 self.stretches.push(Stretch {
                     pair,
                     last_ok_us: *last_ok_us,
@@ -98,6 +121,10 @@ impl Stretches {
     }
 
     fn used(&mut self, pair: Pair, worker: u32, due_us: i64) {
+        if self.pairs.len() >= self.room && !self.pairs.contains_key(&pair) {
+            self.not_kept += 1;
+            return;
+        }
         let entry = self.pairs.entry(pair).or_insert(PairUse { worker, since_us: due_us });
         entry.since_us = entry.since_us.min(due_us);
     }

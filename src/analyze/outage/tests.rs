@@ -163,3 +163,16 @@ fn rows_hold_every_pair_of_every_step() {
     assert_eq!(row(false), [(0, 0, 1_000, true), (0, 0, 23_000, false)]);
     assert_eq!(row(true), [(0, 0, 1_000, true), (0, 0, 23_000, false), (0, 1, 0, true), (1, 0, 0, true), (1, 1, 0, true)]);
 }
+
+#[test]
+fn pairs_and_stretches_beyond_the_room_are_counted_and_make_the_run_unknown() {
+    let stream = quiet().gap(Pair("steady", 0, 0), 12_000, Some(14_000)).gap(Pair("steady", 1, 1), 12_000, Some(14_000)).end(40_000);
+    let mut analysis = Analysis::new();
+    // There are four pairs.
+    analysis.stretches.room = 3;
+    stream.facts.iter().for_each(|fact| analysis.fold(fact));
+    assert_eq!((analysis.stretches.pairs.len(), analysis.stretches.stretches.len()), (3, 2));
+    let findings = analysis.finish();
+    assert_eq!(findings.verdict, Verdict::Unknown);
+    assert!(findings.reasons[0].contains("found no room"), "{:?}", findings.reasons);
+}
