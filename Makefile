@@ -13,6 +13,8 @@ CHAOS_TEST_BROWSER ?= 1
 BENCH_OUT ?= results/bench
 BENCH_PAIRED_FLAGS ?=
 BENCH_MANY_FLAGS ?=
+# More for the rounds of "make torture", such as --seed 7 --rounds 200.
+TORTURE_FLAGS ?=
 # Shorter than criterion's own: medians of these benchmarks change little after a second.
 CRITERION_FLAGS ?= --warm-up-time 1 --measurement-time 3 --sample-size 50 --noplot
 # What is linted and tested; CARGO_FEATURES= leaves what is built from C sources out, and with it the need for C and C++ compilers.
@@ -47,6 +49,7 @@ demo: setup build ## set up, build, and run a plan on a real cluster
 test: c-toolchain ## all tests, those on real brokers included
 	scripts/setup all $(KAFKA_TEST_VERSIONS)
 	scripts/setup java $(KAFKA_TEST_VERSIONS)
+	-scripts/setup clock
 	$(if $(filter-out 0,$(CHAOS_TEST_BROWSER)),CHAOS_TEST_BROWSER='$(CHAOS_TEST_BROWSER)' scripts/setup browser)
 	CHAOS_TEST_BROKERS=1 CHAOS_TEST_KAFKA_VERSIONS='$(KAFKA_TEST_VERSIONS)' CHAOS_TEST_BROWSER='$(CHAOS_TEST_BROWSER)' \
 	  cargo test $(LOCKED) $(CARGO_FEATURES) $(CARGO_TEST_FLAGS)
@@ -56,6 +59,11 @@ blind: c-toolchain ## rounds that stick one layer unseen: 20 with and 10 without
 	scripts/setup all $(KAFKA)
 	CHAOS_TEST_BROKERS=1 CHAOS_BLIND_ROUNDS=20 CHAOS_BLIND_ROUNDS_OF_NOTHING=10 \
 	  cargo test $(LOCKED) $(CARGO_FEATURES) --test it blind -- --nocapture
+
+.PHONY: torture
+torture: setup ## what chaos itself survives: killed, stopped, frozen and starved on real brokers; rewrites results/torture (25 minutes)
+	cargo build --release $(LOCKED) --bin chaos --example torture
+	$(TARGET)/release/examples/torture --chaos $(CHAOS) --kafka $(KAFKA) --out results/torture $(TORTURE_FLAGS)
 
 .PHONY: quick
 quick: c-toolchain ## only the tests that need no container engine

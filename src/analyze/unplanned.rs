@@ -90,7 +90,10 @@ impl UnplannedFinding {
             _ => "ended",
         };
         let seen_s = self.seen_ms / 1000;
-        format!("the container of node {} {what} (seen at {seen_s} s), by no step of the plan: what clients met is not what the plan says", self.node)
+        format!(
+            "the container of node {} {what} (seen at {seen_s} s), by no step of the plan: what clients met is not what the plan says",
+            self.node
+        )
     }
 }
 

@@ -46,7 +46,9 @@ impl Reasons {
         self.begin(Check::End, "the run came to its end".to_owned());
         match (ended, interrupted) {
             (_, Some(by)) => self.add(Weight::Interrupted, format!("the run was interrupted: {by}")),
-            (false, None) => self.add(Weight::Interrupted, "the facts end before the run did: it was killed, or could not write any more".to_owned()),
+            (false, None) => {
+                self.add(Weight::Interrupted, "the facts end before the run did: it was killed, or could not write any more".to_owned())
+            }
             (true, None) => {}
         }
     }
@@ -101,7 +103,8 @@ impl Reasons {
         let late_us = record_us.max(generator.standstill_max_us);
         if late_us > LATENESS_MAX_US {
             let (late, limit) = (late_us / 1000, LATENESS_MAX_US / 1000);
-            let text = format!("the load generator was late: it stood still for {late} ms, the limit is {limit} ms: outages may be its own");
+            let text =
+                format!("the load generator was late: it stood still for {late} ms, the limit is {limit} ms: outages may be its own");
             self.add(Weight::Distrust, text);
         }
     }

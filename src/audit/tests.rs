@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::records::{Compression, Record, RecordBatchEncoder, RecordEncodeOptions, TimestampType};
 
-use super::check::{PartitionCheck, PartitionFindings};
+use super::check::{EPOCHS_MAX, PartitionCheck, PartitionFindings};
 use super::ledger::{Index, Ledger, NO_PARTITION, Outcomes, PairOutcomes, ProducerEntry};
 use crate::ids::{LeaderEpoch, PartitionIndex, ProducerIndex, TopicPartition};
 use crate::kafka::wire::log::next_unpacked;
@@ -257,4 +257,16 @@ fn a_stretch_takes_in_numbers_that_went_elsewhere() {
     let findings = Log::new().batch(0, [0, 2, 4]).epoch(1).batch(0, [14, 16, 18]).check(&[(0, 0, said)]);
     let [lost] = &findings.lost[..] else { panic!("{:?}", findings.lost) };
     assert_eq!((lost.first_sequence, lost.last_sequence, lost.records), (6, 12, 4));
+}
+
+#[test]
+fn beyond_so_many_epochs_a_partition_is_still_counted_in_full() {
+    let written = (0..1_500_u32).filter(|number| *number != 1_250);
+    let log = written.fold(Log::new(), |log, number| log.epoch(i32::try_from(number).unwrap()).batch(0, [number]));
+    let findings = log.check(&[(0, 0, acknowledged(0..1_500))]);
+    assert_eq!(counts(&findings, 0), AuditCounts { acknowledged: 1_500, found: 1_499, lost: 1, ..AuditCounts::default() });
+    assert_eq!(findings.partition.epochs.len(), EPOCHS_MAX);
+    // In which of the epochs that found no room it vanished, nobody kept.
+    let [lost] = &findings.lost[..] else { panic!("{:?}", findings.lost) };
+    assert_eq!((lost.first_sequence, lost.place), (1_250, LostPlace::WithinEpoch { epoch: LeaderEpoch(999) }));
 }

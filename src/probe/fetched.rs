@@ -185,6 +185,18 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_lags_by_more_than_is_kept_is_told_when_it_passes_what_is() {
+        let mut fetched = Fetched::default();
+        fetched.answered(&quorum(&[(1, 0), (3, 0)]), at(10));
+        let end = TOLD_MAX as i64 + 5;
+        (0..end).for_each(|offset| fetched.told(offset));
+        assert_eq!(fetched.told.len(), TOLD_MAX);
+        assert_eq!(fetched.answered(&quorum(&[(1, end), (3, 5)]), at(20)), [passed(1, end, Some(10))]);
+        assert_eq!(fetched.behind(), Some((BrokerId(3), 5)), "it is known to lag all the while");
+        assert_eq!(fetched.answered(&quorum(&[(1, end), (3, end)]), at(30)), [passed(3, end, Some(20))]);
+    }
+
+    #[test]
     fn what_a_new_controller_does_not_know_stays_as_it_was() {
         let mut fetched = Fetched::default();
         fetched.answered(&quorum(&[(1, 10), (3, 10)]), at(10));

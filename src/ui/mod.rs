@@ -197,6 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn beyond_so_many_a_warning_may_be_said_again() {
+        let kept = Kept::default();
+        let whole =
+            Screen { drawn: Arc::new(Mutex::new(Box::new(kept.clone()))), style: Style::Lines, is_part: false, told: Arc::default() };
+        let part = whole.of_a_part();
+        for _ in 0..2 {
+            (0..=TOLD_MAX).for_each(|number| part.note(Tone::Warning, &format!("warning {number}")));
+        }
+        let drawn = kept.0.lock().unwrap().clone();
+        assert_eq!(drawn.len(), TOLD_MAX + 2);
+        assert_eq!(drawn[TOLD_MAX..], [format!("note warning {TOLD_MAX}"), format!("note warning {TOLD_MAX}")]);
+    }
+
+    #[test]
     fn parts_leave_only_what_is_wrong_and_say_a_warning_once() {
         let first = ["note a setting without effect", "note failed", "note a run is over"];
         let second = ["note failed", "note a run is over"];

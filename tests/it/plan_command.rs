@@ -51,6 +51,24 @@ fn check_ends_with_2_if_any_plan_has_a_problem() {
 }
 
 #[test]
+fn plans_beyond_any_use_are_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [
+        (format!("{SOUND}# {}", "x".repeat(1 << 20)), "a plan at most 1048576"),
+        (
+            SOUND.replace("partitions", "count = 20001\npartitions").replace("topics = [\"orders\"]", "topics = [\"orders-1\"]"),
+            "a plan makes at most 20000 topics",
+        ),
+        (SOUND.replace("[[topic]]", "[cluster]\nnodes = 101\n[[topic]]"), "nodes"),
+    ];
+    for (text, words) in rows {
+        let plan = written(folder.path(), "large.toml", &text);
+        let (code, out) = chaos_plan(&["check", plan.to_str().unwrap()]);
+        assert!(code == 2 && out.contains(words), "{words}: {}", &out[..out.len().min(2_000)]);
+    }
+}
+
+#[test]
 fn show_of_a_broken_plan_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let broken = written(folder.path(), "broken.toml", "name = 3\n");

@@ -72,10 +72,12 @@ fn counted<'a>(values: impl Iterator<Item = &'a str>) -> String {
 pub(crate) fn table(outcomes: &[Outcome]) -> String {
     let mut text = "| round | command | blow | when | ended with | verdict | facts | left to clean | outcome |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for one in outcomes {
-        let outcome = if one.problems.is_empty() { "survived".to_owned() } else { one.problems.join("; ").replace('\n', " ").replace('|', "/") };
+        let outcome =
+            if one.problems.is_empty() { "survived".to_owned() } else { one.problems.join("; ").replace('\n', " ").replace('|', "/") };
         let when = format!("{}, {} ms after", one.moment, one.after_ms);
         let (round, command, blow, ended, verdict) = (one.round, one.command, one.blow, &one.ended, &one.verdict);
-        let _ = writeln!(text, "| {round} | {command} | {blow} | {when} | {ended} | {verdict} | {} | {} | {outcome} |", one.facts, one.cleaned);
+        let _ =
+            writeln!(text, "| {round} | {command} | {blow} | {when} | {ended} | {verdict} | {} | {} | {outcome} |", one.facts, one.cleaned);
     }
     text
 }
@@ -107,6 +109,10 @@ mod tests {
         assert!(page.contains("1 of 2 rounds were survived") && page.contains("with seed 5"), "{page}");
         assert!(page.contains("| SIGKILL | 2 | 1 | SIGKILL (2) | none (2) |"), "{page}");
         assert!(page.contains("| 2 | run, 1 node | SIGKILL | drain, 7 ms after | SIGKILL | none | 3 | 2 | a / b c |"), "{page}");
-        assert_eq!(std::fs::read_to_string(folder.path().join("rounds.csv")).unwrap().lines().count(), 4, "a header, and two rows, one of two lines");
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join("rounds.csv")).unwrap().lines().count(),
+            4,
+            "a header, and two rows, one of two lines"
+        );
     }
 }

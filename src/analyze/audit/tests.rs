@@ -124,3 +124,12 @@ fn clients_that_do_not_tell_of_every_record_are_not_trusted() {
     assert_eq!(found.verdict, Verdict::Unknown);
     assert_eq!(found.reasons, ["clients told what became of 10 records, but 12 were handed to them"]);
 }
+
+#[test]
+fn beyond_so_many_elections_of_a_partition_a_loss_is_told_without_the_one_that_it_vanished_in() {
+    let late = LostPlace::LeaderChange { epoch_before: Some(LeaderEpoch(1_200)), epoch: LeaderEpoch(1_201), start_offset: 9 };
+    let elected = |stream: Sample, epoch: i32| stream.record(i64::from(epoch), Part(0, epoch % 3 + 1, epoch, &[3]).changed(), 12_500);
+    let sample = (1..=1_300).fold(calm(), elected).lost(21_000, 0, "steady", 5, (11_000, 12_600), late).audit_ended(21_000, |_| {});
+    let [lost] = &findings(sample).audit.unwrap().lost[..] else { panic!() };
+    assert_eq!((lost.records, lost.leader), (5, None));
+}

@@ -274,6 +274,17 @@ mod tests {
     }
 
     #[test]
+    fn so_many_stretches_are_open_and_the_oldest_is_settled_then() {
+        let (mut pair, mut facts) = (Pair::default(), Vec::new());
+        let open = |at: u64| Open { before: Run::default(), first_due: Some(ms(at)), first_error: None, first_ok: ms(at + 900) };
+        for stretch in 0..=MAX_OPEN as u64 {
+            assert_eq!(facts.len(), 0);
+            pair.open_stretch(open(stretch * 1_000), &mut facts);
+        }
+        assert_eq!(facts, [gap(None, 0, None, Some(900))]);
+    }
+
+    #[test]
     fn stretches_without_service() {
         let table: [(&str, &[Told], u64, Vec<PairFact>); 12] = [
             ("nothing sent", &[], 1_000, vec![]),

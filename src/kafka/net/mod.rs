@@ -8,9 +8,9 @@
 pub mod connector;
 mod doorbell;
 mod driver;
-pub mod exhausted;
 #[cfg(test)]
 mod every_order;
+pub mod exhausted;
 pub mod producer;
 pub mod rpc;
 mod shared;

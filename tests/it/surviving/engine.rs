@@ -65,7 +65,12 @@ impl Engine {
     }
 
     fn comes_to(&self, is_there: impl Fn(&Self) -> bool) -> bool {
-        (0..LOOKS).any(|_| is_there(self) || { std::thread::sleep(Duration::from_millis(100)); false })
+        (0..LOOKS).any(|_| {
+            is_there(self) || {
+                std::thread::sleep(Duration::from_millis(100));
+                false
+            }
+        })
     }
 
     fn docker(&self, arguments: &[&str]) -> Command {

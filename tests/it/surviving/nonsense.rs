@@ -14,7 +14,11 @@ type Manner = fn(TcpStream, Vec<u8>);
 /// How they behave, and what `chaos trace` says of each.
 const MANNERS: [(&str, Manner, &str); 5] = [
     ("garbage", |mut stream, _| drop(stream.write_all(&[0xa5; 300])), "sent a malformed response: a frame of -"),
-    ("web", |mut stream, _| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")), "sent a malformed response: a frame of 1213486160 bytes"),
+    (
+        "web",
+        |mut stream, _| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
+        "sent a malformed response: a frame of 1213486160 bytes",
+    ),
     ("nonsense", |mut stream, asked| drop(stream.write_all(&well_framed(&asked))), "sent a malformed response: cannot decode"),
     ("silence", |stream, _| linger(&stream), "no answer within 2.0 s"),
     ("hang-up", |stream, _| drop(stream), "closed the connection"),

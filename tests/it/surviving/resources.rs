@@ -44,7 +44,8 @@ async fn a_full_disk_ends_the_run_at_once_and_what_was_recorded_stays() {
     let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     let (status, _) = running.end();
     assert_eq!(status.code(), Some(3), "{}", running.said);
-    let (refused, hint) = (format!("error: cannot write {}", out.display()), "free some space there, or name a folder elsewhere with --out");
+    let (refused, hint) =
+        (format!("error: cannot write {}", out.display()), "free some space there, or name a folder elsewhere with --out");
     for words in [&*refused, "No space left on device", hint] {
         assert!(running.said.contains(words), "{words}");
     }
@@ -75,7 +76,10 @@ async fn too_few_open_files_are_not_blamed_on_the_brokers() {
     limited.arg("--nofile=26:26").arg(program.get_program()).args(program.get_args()).env("NO_COLOR", "1");
     let mut running = Running::of(&mut limited);
     let results = ended(&mut running, &out);
-    assert_unknown(&results, "connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)");
+    assert_unknown(
+        &results,
+        "connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)",
+    );
     assert_eq!(left_of(&results.run), [""; 0]);
 }
 

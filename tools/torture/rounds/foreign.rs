@@ -45,7 +45,8 @@ impl Foreign {
 
     fn inspect(&self) -> anyhow::Result<String> {
         let kinds = [("container", CONTAINER), ("network", NETWORK), ("volume", VOLUME)];
-        let said: anyhow::Result<Vec<String>> = kinds.map(|(kind, format)| docker(&[kind, "inspect", "--format", format, &self.name])).into_iter().collect();
+        let said: anyhow::Result<Vec<String>> =
+            kinds.map(|(kind, format)| docker(&[kind, "inspect", "--format", format, &self.name])).into_iter().collect();
         Ok(said?.concat())
     }
 }

@@ -339,3 +339,19 @@ fn a_controller_that_only_says_that_it_leads_is_asked_ever_more_seldom() {
     lab.machine.lost(lab.clock.now(), "gone", &lab.told);
     assert_eq!(lab.next(), Ask::Look, "something good came between");
 }
+
+#[test]
+fn of_a_controller_that_commits_nothing_only_so_many_records_are_kept() {
+    let mut lab = Lab::following();
+    let mut offset = 0;
+    for round in 0..21 {
+        let names: Vec<String> = (0..10_000).map(|number| format!("topic-{round}-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert!(!lab.lines().iter().any(|line| line.starts_with("follows nobody")), "after {offset} records");
+        lab.sends(topics(offset, 1, &names), -1);
+        offset += 10_000;
+    }
+    let last = lab.lines().pop().unwrap();
+    assert!(last.starts_with("follows nobody:") && last.contains("more than 200000 records without committing one"), "{last}");
+    assert_eq!(lab.next(), Ask::Look);
+}
