@@ -108,6 +108,24 @@ fn delete_records(node: &str) {
     tool(node, "org.apache.kafka.tools.DeleteRecordsCommand", &arguments);
 }
 
+/// What clients said and what was read fit together: every record that was handed over had one outcome, every acknowledged one is counted, and
+/// no partition was left out.
+pub(crate) fn everything_was_read(results: &Results) {
+    let audited = &results.run["audit"];
+    let (totals, counts) = (&results.run["totals"], &audited["totals"]);
+    assert_eq!((&audited["sent"], &audited["refused"], &audited["corrupt"]), (&audited["outcomes"], &0.into(), &0.into()), "{audited}");
+    assert_eq!((&audited["sent"], &counts["acknowledged"]), (&totals["sent"], &totals["ok"]), "{audited}");
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert!(count("acknowledged") <= count("found") + count("lost"), "{counts}");
+    assert!(results.rows("audit-partitions.csv").iter().all(|row| row["unread"].is_empty()));
+}
+
+/// And nothing that was acknowledged is lost.
+pub(crate) fn nothing_is_lost(results: &Results) {
+    everything_was_read(results);
+    assert_eq!(results.run["audit"]["totals"]["lost"], 0, "{}", results.run["audit"]);
+}
+
 /// A producer's partition: group's hash, producer, partition.
 type Pair = (u32, u32, i32);
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::audit;
 use crate::program::{Running, left_of, run_plan};
 use crate::support;
 
@@ -69,6 +70,7 @@ async fn under_a_kill_every_record_is_told_and_the_brokers_count_the_same_reques
     assert!(requests["request_bytes"].is_null(), "nor how large they are");
     assert_eq!(sum("metadata_requests"), ours);
 
+    audit::nothing_is_lost(&results);
     let process = &results.group("java")["process"];
     assert!(process["cpu_seconds"].as_f64().unwrap() > 0.5 && process["rss_bytes_max"].as_u64().unwrap() > 50 << 20, "{process}");
     let outages = results.rows("recovery.csv").iter().filter(|row| row["outage_ms"].parse::<f64>().unwrap() > 4_000.0).count();

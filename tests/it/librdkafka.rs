@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::audit;
 use crate::program::{Results, requests_in_logs, run_plan};
 use crate::support;
 
@@ -47,6 +48,7 @@ fn run(text: &str) -> Results {
 
 /// What holds of every run of this client; gives its own count of Metadata requests and that of the brokers.
 fn counts(results: &Results) -> (u64, u64) {
+    audit::nothing_is_lost(results);
     let totals = &results.run["totals"];
     let total = |name: &str| totals[name].as_u64().unwrap();
     assert_eq!(total("due"), total("ok") + total("failed") + total("indeterminate"), "{totals}");

@@ -19,6 +19,7 @@ mod java;
 mod layers;
 #[cfg(feature = "librdkafka")]
 mod librdkafka;
+mod losses;
 mod page;
 mod plan_check;
 mod plan_command;
