@@ -47,7 +47,7 @@ impl Reasons {
         match (ended, interrupted) {
             (_, Some(by)) => self.add(Weight::Interrupted, format!("the run was interrupted: {by}")),
             (false, None) => {
-                self.add(Weight::Interrupted, "the facts end before the run did: it was killed, or could not write any more".to_owned())
+                self.add(Weight::Interrupted, "the facts end before the run did: it was killed, or could not write any more".to_owned());
             }
             (true, None) => {}
         }
