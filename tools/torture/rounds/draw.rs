@@ -64,24 +64,37 @@ impl Moment {
         }
     }
 
-    /// What a line of the progress holds then; `None`: it shows in the facts alone.
-    pub(crate) fn line(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Containers => "starting",
-            Self::Waiting => "waiting",
-            Self::Topics => "making topics",
-            Self::WarmUp => "warm-up",
-            Self::Steady => "steady",
-            Self::Paused => ": pause node 1 done in",
-            Self::CutOff => ": link",
-            Self::Disconnected => ": disconnect node 1 done in",
-            Self::Recovery => "recovery",
-            Self::Drain => "drain",
-            Self::Audit => "reading the topics back",
-            Self::Report => return None,
-            Self::Removal => "removing the cluster",
-        })
+    /// What shows that it has come. A comparison does not tell what its runs do; their facts do, within a second.
+    pub(crate) fn mark(self, command: Command) -> Mark {
+        let (line, fact) = match self {
+            Self::Containers if command == Command::Compare => ("cluster: ports", None),
+            Self::Containers => ("starting", None),
+            Self::Waiting => ("waiting", None),
+            Self::Topics if command == Command::Compare => ("cluster ready", None),
+            Self::Topics => ("making topics", None),
+            Self::WarmUp => ("warm-up", Some(r#""phase":"warmup""#)),
+            Self::Steady => ("steady", Some(r#""phase":"steady""#)),
+            Self::Paused => (": pause node 1 done in", Some(r#""action":"pause""#)),
+            Self::CutOff => (": link", Some(r#""action":"link""#)),
+            Self::Disconnected => (": disconnect node 1 done in", Some(r#""action":"disconnect""#)),
+            Self::Recovery => ("recovery", Some(r#""phase":"recovery""#)),
+            Self::Drain => ("drain", Some(r#""phase":"drain""#)),
+            Self::Audit => ("reading the topics back", Some(r#""fact":"audit_"#)),
+            // It shows in the facts alone.
+            Self::Report => return Mark::Fact(r#""run_ended""#),
+            Self::Removal => ("removing the cluster", None),
+        };
+        fact.filter(|_| command == Command::Compare).map_or(Mark::Line(line), Mark::Fact)
     }
+}
+
+/// What shows that a moment has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A line of the progress with this text.
+    Line(&'static str),
+    /// A fact with this text.
+    Fact(&'static str),
 }
 
 /// What is started.

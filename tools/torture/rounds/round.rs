@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::checks;
 use super::child::Child;
-use super::draw::{Command, Moment, Trial};
+use super::draw::{Command, Mark, Trial};
 use super::foreign::Foreign;
 use super::tail::Tail;
 
 /// Longest wait for a moment, and for the end after a blow: far above what either takes.
 const WITHIN: Duration = Duration::from_secs(120);
 /// Pause between two looks at the facts.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Where rounds happen.
 #[derive(Debug)]
@@ -113,12 +113,13 @@ pub(crate) fn carry_out(trial: &Trial, site: &Site<'_>) -> anyhow::Result<Outcom
 
 /// Whether the moment comes.
 fn comes(trial: &Trial, child: &mut Child, tail: &Tail, out: &Path) -> anyhow::Result<bool> {
-    if let Some(line) = trial.moment.line() {
-        return Ok(child.comes_to(line, WITHIN));
-    }
-    debug_assert_eq!(trial.moment, Moment::Report);
+    let text = match trial.moment.mark(trial.command) {
+        Mark::Line(text) => return Ok(child.comes_to(text, WITHIN)),
+        Mark::Fact(text) => text,
+    };
     for _ in 0..WITHIN.as_millis() / LOOK_EVERY.as_millis() {
-        if tail.is_complete() || is_compared(out) {
+        // Of a run that is followed only the last fact is waited for.
+        if tail.is_complete() || is_told_in_a_comparison(text, out) {
             return Ok(true);
         }
         if child.has_ended()? {
@@ -129,9 +130,10 @@ fn comes(trial: &Trial, child: &mut Child, tail: &Tail, out: &Path) -> anyhow::R
     Ok(false)
 }
 
-/// Whether a run of a comparison is complete, or just about to be.
-fn is_compared(out: &Path) -> bool {
-    runs_of(out).iter().any(|run| run.join("report.html").exists() || run.join("report.html.part").exists())
+/// Whether a run of a comparison has told a fact with this text.
+fn is_told_in_a_comparison(text: &str, out: &Path) -> bool {
+    let facts = runs_of(out).into_iter().filter_map(|run| std::fs::read(run.join("facts.jsonl")).ok());
+    facts.into_iter().any(|facts| facts.windows(text.len()).any(|window| window == text.as_bytes()))
 }
 
 /// The folders of a comparison's runs.
