@@ -22,33 +22,48 @@ pub(super) struct Election {
     pub(super) at_us: i64,
     pub(super) leader: BrokerId,
     pub(super) is_unclean: bool,
+    /// Of its record in the controller's log.
+    offset: i64,
 }
 
 /// All elections that were seen, and topics that were deleted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Elections {
     by_partition: BTreeMap<TopicPartition, BTreeMap<LeaderEpoch, Election>>,
-    deleted_us: BTreeMap<TopicName, i64>,
+    /// At which offset of the controller's log.
+    deleted: BTreeMap<TopicName, i64>,
 }
 
 impl Elections {
     pub(super) fn fold(&mut self, stamped: &Stamped) {
-        let Fact::ControllerRecord(record) = &stamped.fact else { return };
+        let record = match &stamped.fact {
+            Fact::ControllerRecord(record) => record,
+            Fact::ControllerTruncated { end_offset, .. } => return self.truncated(*end_offset),
+            _ => return,
+        };
         match &record.change {
-            ControllerChange::PartitionMade(state) | ControllerChange::PartitionChanged(state) => self.enter(stamped.time_us, state),
+            ControllerChange::PartitionMade(state) | ControllerChange::PartitionChanged(state) => {
+                self.enter(stamped.time_us, record.offset, state);
+            }
             ControllerChange::TopicRemoved { topic, .. } => {
-                self.deleted_us.insert(topic.clone(), stamped.time_us);
+                self.deleted.insert(topic.clone(), record.offset);
             }
             _ => {}
         }
     }
 
-    fn enter(&mut self, at_us: i64, state: &PartitionState) {
+    /// What a new active controller does not have never came to be.
+    fn truncated(&mut self, end_offset: i64) {
+        self.by_partition.values_mut().for_each(|elections| elections.retain(|_, election| election.offset < end_offset));
+        self.deleted.retain(|_, offset| *offset < end_offset);
+    }
+
+    fn enter(&mut self, at_us: i64, offset: i64, state: &PartitionState) {
         let Some(leader) = state.leader else { return };
         let key = TopicPartition { topic: state.topic.clone(), partition: state.partition };
         let elections = self.by_partition.entry(key).or_default();
         if elections.len() < ELECTIONS_MAX {
-            elections.entry(state.leader_epoch).or_insert(Election { at_us, leader, is_unclean: state.is_unclean });
+            elections.entry(state.leader_epoch).or_insert(Election { at_us, leader, is_unclean: state.is_unclean, offset });
         }
     }
 
@@ -78,7 +93,7 @@ impl Elections {
             _ => (None, None),
         };
         let election = epoch.and_then(|epoch| self.by_partition.get(partition)?.get(&epoch)).copied();
-        let deleted_us = self.deleted_us.get(&partition.topic).copied();
+        let is_deleted = self.deleted.contains_key(&partition.topic);
         LostFinding {
             topic: partition.topic.to_string(),
             partition: partition.partition.0,
@@ -92,7 +107,7 @@ impl Elections {
             elected_ms: election.map(|election| millis(election.at_us)),
             is_unclean: election.map(|election| election.is_unclean),
             step: election.and_then(|election| last_step(steps, election.at_us)),
-            in_words: words::place(place, election, deleted_us),
+            in_words: words::place(place, election, is_deleted),
         }
     }
 }

@@ -133,3 +133,17 @@ fn beyond_so_many_elections_of_a_partition_a_loss_is_told_without_the_one_that_i
     let [lost] = &findings(sample).audit.unwrap().lost[..] else { panic!() };
     assert_eq!((lost.records, lost.leader), (5, None));
 }
+
+#[test]
+fn an_election_that_a_new_controller_does_not_have_is_none() {
+    let lost = |end_offset: i64| {
+        let sample = calm()
+            .record(40, Part(0, 2, 1, &[2]).changed(), 12_400)
+            .at(12_500, Fact::ControllerTruncated { end_offset, records: 1 })
+            .record(41, Part(0, 3, 1, &[3]).changed(), 12_600)
+            .lost(21_000, 0, "steady", 5, (11_000, 12_600), CHANGE)
+            .audit_ended(21_000, |_| {});
+        findings(sample).audit.unwrap().lost[0].leader
+    };
+    assert_eq!((lost(40), lost(41)), (Some(3), Some(2)));
+}

@@ -7,7 +7,7 @@ use crate::ids::LeaderEpoch;
 use crate::record::audit::LostPlace;
 
 /// Where records vanished.
-pub(super) fn place(place: LostPlace, election: Option<Election>, deleted_us: Option<i64>) -> String {
+pub(super) fn place(place: LostPlace, election: Option<Election>, is_deleted: bool) -> String {
     match place {
         LostPlace::LeaderChange { epoch_before, epoch, start_offset } => {
             let LeaderEpoch(epoch) = epoch;
@@ -31,7 +31,7 @@ pub(super) fn place(place: LostPlace, election: Option<Election>, deleted_us: Op
         LostPlace::AtEnd { epoch: LeaderEpoch(epoch), end_offset } => {
             format!("the log ends at offset {end_offset}, in epoch {epoch}: what had been behind it is gone")
         }
-        LostPlace::Nowhere | LostPlace::NoPartition if deleted_us.is_some() => "the topic was deleted, and they with it".to_owned(),
+        LostPlace::Nowhere | LostPlace::NoPartition if is_deleted => "the topic was deleted, and they with it".to_owned(),
         LostPlace::NoPartition => "there is no such partition any more".to_owned(),
         LostPlace::Nowhere => "nothing of their producer is there".to_owned(),
     }
