@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use kafka_chaos::cluster::daemon::Daemon;
+use kafka_chaos::cluster::image;
+
 use super::{assert_unknown, ended, one_node};
 use crate::program::{Results, Running, chaos, left_of_at, signal};
 use crate::support::{self, KAFKA};
@@ -111,7 +114,7 @@ async fn an_engine_that_restarts_under_a_run_is_survived_with_and_without_its_co
         eprintln!("skipped: no container engine of our own can be started here");
         return;
     };
-    engine.load(&format!("chaos-kafka:{KAFKA}"));
+    engine.load(&image::find(&Daemon::connect().await.unwrap(), KAFKA).await.unwrap().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let lived_on = restarted_under_a_run(&mut engine, Fate::LiveOn, &folder.path().join("lived-on"));
     let totals = &lived_on.run["totals"];

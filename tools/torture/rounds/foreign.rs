@@ -21,7 +21,7 @@ impl Foreign {
     ///
     /// # Errors
     /// The engine refuses.
-    pub(crate) fn make(kafka: &str) -> anyhow::Result<Self> {
+    pub(crate) fn make(image: &str) -> anyhow::Result<Self> {
         let name = format!("torture-stranger-{}", std::process::id());
         let mut foreign = Self { name: name.clone(), before: String::new() };
         docker(&["network", "create", &name])?;
@@ -29,7 +29,7 @@ impl Foreign {
         let mount = format!("{name}:/stranger");
         let node = "io.kafka-chaos.node=1";
         let run = ["run", "-d", "--name", &name, "--network", &name, "--label", node, "--volume", &mount, "--entrypoint", "sleep"];
-        docker(&[&run[..], &[&format!("chaos-kafka:{kafka}"), "1000000"]].concat())?;
+        docker(&[&run[..], &[image, "1000000"]].concat())?;
         foreign.before = foreign.inspect()?;
         Ok(foreign)
     }

@@ -13,6 +13,10 @@ mod tail;
 
 use std::path::Path;
 
+use anyhow::Context as _;
+use kafka_chaos::cluster::daemon::Daemon;
+use kafka_chaos::cluster::image;
+
 pub(crate) use self::round::Outcome;
 
 use self::foreign::Foreign;
@@ -39,7 +43,8 @@ pub(crate) struct Setting<'a> {
 /// A round could not be made; what `chaos` does wrong is a problem of its outcome.
 pub(crate) fn carry_out(setting: &Setting<'_>, tell: &mut dyn FnMut(&Outcome)) -> anyhow::Result<Vec<Outcome>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let foreign = Foreign::make(setting.kafka)?;
+    let image = runtime.block_on(async { image::find(&Daemon::connect().await?, setting.kafka).await })?;
+    let foreign = Foreign::make(&image.with_context(|| format!("no image of Kafka {}: make setup KAFKA={0}", setting.kafka))?)?;
     let site = Site { chaos: setting.chaos, kafka: setting.kafka, work: setting.work, runtime: &runtime, foreign: &foreign };
     let mut outcomes = Vec::new();
     for trial in draw::trials(setting.seed, setting.rounds) {
