@@ -57,7 +57,7 @@ impl Watch {
             _ => ANSWER_WITHIN,
         };
         let client_id = group.map_or_else(|| PROBE_CLIENT_ID.to_owned(), |group| format!("{group}-{LOOKER}"));
-        let client = Admin::new(vec![], &client_id, self.clock.clone()).with_call_timeout(within).with_patience(Duration::ZERO);
+        let client = Admin::new(vec![], client_id.as_str(), self.clock.clone()).with_call_timeout(within).with_patience(Duration::ZERO);
         let asked_at = self.clock.now();
         let answer = client.api_versions(listener).await.map(|_| self.clock.now().since(asked_at));
         judge(id, fault, answer)

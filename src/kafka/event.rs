@@ -122,6 +122,8 @@ pub enum DisconnectCause {
     Lost,
     /// It could not be made.
     Refused,
+    /// One side did not accept the other: TLS or SASL failed.
+    Authentication,
     /// It was not made in `socket.connection.setup.timeout.ms`.
     SetupTimeout,
     /// A request on it got no answer in `request.timeout.ms`.

@@ -133,7 +133,7 @@ impl Probes {
         let controllers: BTreeMap<BrokerId, HostPort> = self.nodes.iter().filter_map(in_reach).collect();
         let tail = (!controllers.is_empty()).then(|| {
             let config =
-                TailConfig { controllers: controllers.values().cloned().collect(), client_id: CLIENT_ID.to_owned(), tells_history: false };
+                TailConfig { controllers: controllers.values().cloned().collect(), client: CLIENT_ID.into(), tells_history: false };
             Tail::start(config, self.board.clock.clone(), self.traffic.clone(), Arc::<Board>::clone(&self.board))
         });
         tasks.spawn(quorum::watch(Arc::clone(&self.board), controllers, self.traffic.clone()));

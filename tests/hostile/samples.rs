@@ -34,7 +34,8 @@ use kafka_protocol::messages::{
     ElectLeadersResponse, FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse, ProduceRequest,
-    ProduceResponse, ResponseHeader, TopicName,
+    ProduceResponse, ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
+    TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
 use uuid::Uuid;
@@ -192,6 +193,7 @@ pub(crate) fn all() -> Vec<Sample> {
     let properties = DescribeConfigsResult::default().with_resource_name(text("orders")).with_configs(vec![property]);
     let altered =
         AlterConfigsResourceResponse::default().with_error_message(Some(text("no such property"))).with_resource_name(text("orders"));
+    let logged_in = SaslAuthenticateResponse::default().with_error_message(Some(text("no"))).with_auth_bytes(Bytes::from_static(b"v=x"));
     vec![
         sample::<ApiVersionsRequest>(0, &api_versions(13)),
         sample::<ApiVersionsRequest>(4, &features),
@@ -223,5 +225,8 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<DescribeConfigsRequest>(1, &DescribeConfigsResponse::default().with_results(vec![properties.clone()])),
         sample::<DescribeConfigsRequest>(4, &DescribeConfigsResponse::default().with_results(vec![properties])),
         sample::<IncrementalAlterConfigsRequest>(1, &IncrementalAlterConfigsResponse::default().with_responses(vec![altered])),
+        sample::<SaslHandshakeRequest>(1, &SaslHandshakeResponse::default().with_mechanisms(vec![text("PLAIN"), text("SCRAM-SHA-256")])),
+        sample::<SaslAuthenticateRequest>(1, &logged_in),
+        sample::<SaslAuthenticateRequest>(2, &logged_in),
     ]
 }

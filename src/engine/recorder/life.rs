@@ -318,6 +318,7 @@ fn cause_name(cause: DisconnectCause) -> &'static str {
     match cause {
         DisconnectCause::Lost => "lost",
         DisconnectCause::Refused => "refused",
+        DisconnectCause::Authentication => "authentication",
         DisconnectCause::SetupTimeout => "setup_timeout",
         DisconnectCause::RequestTimeout => "request_timeout",
         DisconnectCause::Idle => "idle",

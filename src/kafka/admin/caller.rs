@@ -3,7 +3,6 @@
 //! Unlike [`Admin`](super::Admin), it asks nothing again on its own: that a connection ended is what its user wants to know.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use super::{AdminError, ClusterView, Failure, QuorumView};
 use crate::clock::Clock;
 use crate::ids::{HostPort, TopicName, TopicPartition};
 use crate::kafka::net::rpc::{Rpc, RpcError};
+use crate::kafka::net::security::Identity;
 use crate::kafka::net::traffic::Traffic;
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::decode_response;
@@ -24,7 +24,7 @@ use crate::kafka::wire::frame::decode_response;
 #[derive(Debug)]
 pub struct Caller {
     listener: HostPort,
-    client_id: Arc<str>,
+    identity: Identity,
     /// Bound of one question, and of connecting.
     within: Duration,
     clock: Clock,
@@ -35,8 +35,8 @@ pub struct Caller {
 impl Caller {
     /// A caller that is not connected yet. What its connections carry is counted in `traffic`.
     #[must_use]
-    pub fn new(listener: HostPort, client_id: &str, within: Duration, clock: Clock, traffic: Traffic) -> Self {
-        Self { listener, client_id: Arc::from(client_id), within, clock, traffic, connection: None }
+    pub fn new(listener: HostPort, client: impl Into<Identity>, within: Duration, clock: Clock, traffic: Traffic) -> Self {
+        Self { listener, identity: client.into(), within, clock, traffic, connection: None }
     }
 
     /// Connects, unless there is a connection that can be used.
@@ -86,9 +86,9 @@ impl Caller {
     }
 
     async fn connected(&mut self) -> Result<Rpc, RpcError> {
-        match self.connection.take().filter(Rpc::is_usable) {
+        match self.connection.take().and_then(|mut connection| connection.is_usable().then_some(connection)) {
             Some(connection) => Ok(connection),
-            None => Rpc::connect(&self.listener, &self.client_id, self.within, &self.clock, &self.traffic).await,
+            None => Rpc::connect(&self.listener, &self.identity, self.within, &self.clock, &self.traffic).await,
         }
     }
 }

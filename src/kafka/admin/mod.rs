@@ -25,7 +25,7 @@ mod view;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kafka_protocol::protocol::Request;
@@ -42,6 +42,7 @@ pub use view::{BrokerView, ClusterDescription, ClusterView, EligibleReplicas, Pa
 
 use super::net::rpc::Rpc;
 pub use super::net::rpc::RpcError;
+pub use super::net::security::{Identity, Security};
 pub use super::net::traffic::{Traffic, TrafficCounts};
 pub use super::wire::error::ErrorCode;
 use crate::clock::{Clock, Moment};
@@ -60,7 +61,7 @@ const IDLE_MAX: usize = 2;
 #[derive(Debug)]
 pub struct Admin {
     bootstrap: Vec<HostPort>,
-    client_id: Arc<str>,
+    identity: Identity,
     clock: Clock,
     traffic: Traffic,
     call_timeout: Duration,
@@ -82,10 +83,10 @@ impl Admin {
     /// A client that knows these brokers. Give it a client id of its own (`chaos-admin`, `chaos-probe`), so that brokers' request logs
     /// tell its requests from producers'.
     #[must_use]
-    pub fn new(bootstrap: Vec<HostPort>, client_id: &str, clock: Clock) -> Self {
+    pub fn new(bootstrap: Vec<HostPort>, client: impl Into<Identity>, clock: Clock) -> Self {
         Self {
             bootstrap,
-            client_id: Arc::from(client_id),
+            identity: client.into(),
             clock,
             traffic: Traffic::default(),
             call_timeout: CALL_TIMEOUT,
@@ -136,7 +137,7 @@ impl Admin {
     }
 
     async fn connect(&self, broker: &HostPort) -> Result<Rpc, RpcError> {
-        Rpc::connect(broker, &self.client_id, self.call_timeout, &self.clock, &self.traffic).await
+        Rpc::connect(broker, &self.identity, self.call_timeout, &self.clock, &self.traffic).await
     }
 
     /// Asks bootstrap brokers in turn until `read` takes an answer, patience is over, or another try cannot help.
@@ -156,7 +157,7 @@ impl Admin {
         }
     }
 
-    fn finish<T>(&self, broker: &HostPort, rpc: Rpc, outcome: Result<T, RpcError>) -> Result<T, RpcError> {
+    fn finish<T>(&self, broker: &HostPort, mut rpc: Rpc, outcome: Result<T, RpcError>) -> Result<T, RpcError> {
         if rpc.is_usable() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = idle.entry(broker.clone()).or_default();
@@ -170,7 +171,7 @@ impl Admin {
     fn take_idle(&self, broker: &HostPort) -> Option<Rpc> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle.get_mut(broker)?;
-        std::iter::from_fn(|| kept.pop()).find(Rpc::is_usable)
+        std::iter::from_fn(|| kept.pop()).find_map(|mut rpc| rpc.is_usable().then_some(rpc))
     }
 
     /// The bootstrap address that comes `turns` after the one that answered last.
@@ -199,6 +200,8 @@ impl From<RpcError> for Failure {
     fn from(error: RpcError) -> Self {
         match error {
             RpcError::Unsendable { .. } => Self::Final(error.into()),
+            // Asked again with the same password, a broker gives the same answer.
+            RpcError::Handshake { ref source, .. } if source.is_authentication() => Self::Final(error.into()),
             // `Unsupported` too: another broker of a mixed cluster may know the request.
             other => Self::Again(other.into()),
         }

@@ -12,6 +12,7 @@ use kafka_protocol::protocol::StrBytes;
 use crate::clock::Clock;
 use crate::ids::{HostPort, TopicName};
 use crate::kafka::net::rpc::{Rpc, RpcError};
+use crate::kafka::net::security::Identity;
 use crate::kafka::net::traffic::{Traffic, TrafficCounts};
 use crate::kafka::wire::error::ErrorCode;
 
@@ -53,9 +54,9 @@ impl MetadataRequester {
     ///
     /// # Errors
     /// As [`Rpc::connect`].
-    pub async fn connect(broker: &HostPort, client_id: &str, within: Duration, clock: &Clock) -> Result<Self, RpcError> {
+    pub async fn connect(broker: &HostPort, identity: &Identity, within: Duration, clock: &Clock) -> Result<Self, RpcError> {
         let traffic = Traffic::default();
-        let rpc = Rpc::connect(broker, client_id, within, clock, &traffic).await?;
+        let rpc = Rpc::connect(broker, identity, within, clock, &traffic).await?;
         // What it took to get here is no Metadata.
         let _ = traffic.take();
         Ok(Self { rpc, traffic })
@@ -94,7 +95,7 @@ mod tests {
             state.lock().unwrap().topics.insert(topic.to_owned(), vec![vec![1]; 100]);
         }
         let broker = FakeBroker::start(1, 0, &state).await;
-        let mut requester = MetadataRequester::connect(&broker.host_port(), "storm-0", WITHIN, &Clock::real()).await.unwrap();
+        let mut requester = MetadataRequester::connect(&broker.host_port(), &"storm-0".into(), WITHIN, &Clock::real()).await.unwrap();
         let mut bytes = Vec::new();
         for topics in [None, Some(vec![]), Some(vec!["orders".into()]), Some(vec!["nothing".into()])] {
             let (answer, carried) = requester.ask(&MetadataQuestion::new(topics.as_deref()), WITHIN).await;
@@ -114,7 +115,7 @@ mod tests {
     async fn a_request_that_is_not_answered_has_its_cost_too() {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
-        let mut requester = MetadataRequester::connect(&broker.host_port(), "storm-0", WITHIN, &Clock::real()).await.unwrap();
+        let mut requester = MetadataRequester::connect(&broker.host_port(), &"storm-0".into(), WITHIN, &Clock::real()).await.unwrap();
         broker.freeze(true);
         let (answer, carried) = requester.ask(&MetadataQuestion::new(None), Duration::from_millis(50)).await;
         assert!(matches!(answer, Err(RpcError::TimedOut { .. })));

@@ -24,7 +24,7 @@ use crate::kafka::core::metadata::{MetadataMachine, UpdateRequest};
 use crate::kafka::core::output::{Action, Output};
 use crate::kafka::core::producer_id::ProducerIdState;
 use crate::kafka::core::routes::Routes;
-use crate::kafka::event::{ClientEvent, DisconnectCause, RecordTag, UpdateReason};
+use crate::kafka::event::{ClientEvent, DisconnectCause, Failure, RecordTag, UpdateReason};
 use crate::kafka::metadata::{Snapshot, TopicView};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::correlation_id_of;
@@ -256,6 +256,15 @@ impl ProducerCore {
     pub fn on_connect_failed(&mut self, node: BrokerId, id: ConnectionId, now: Moment) {
         if self.connections.current_mut(node, id).is_some() {
             self.drop_connection(node, DisconnectCause::Refused, now);
+        }
+    }
+
+    /// TLS or SASL failed. As in Java, whoever waits for metadata is told at once, the attempt is repeated after its backoff, and records that were
+    /// appended before wait for that.
+    pub fn on_refused(&mut self, node: BrokerId, id: ConnectionId, failure: Failure, now: Moment) {
+        if self.connections.current_mut(node, id).is_some() {
+            self.output.refusal = Some(failure);
+            self.close_connection(node, DisconnectCause::Authentication, now);
         }
     }
 

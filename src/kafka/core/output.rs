@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock::Moment;
 use crate::ids::{PartitionIndex, TopicName};
 use crate::kafka::core::connections::{ConnectAttempt, ConnectionId};
-use crate::kafka::event::{BatchDelivery, ClientEvent, Outcome, RecordTag};
+use crate::kafka::event::{BatchDelivery, ClientEvent, Failure, Outcome, RecordTag};
 use crate::kafka::metadata::Snapshot;
 use crate::kafka::wire::outgoing::OutgoingFrame;
 
@@ -66,6 +66,8 @@ pub struct Publication {
 /// Everything that has gathered since it was last taken.
 #[derive(Debug, Default)]
 pub struct Output {
+    /// A connection that one side refused: every `send` that waits for metadata fails with it.
+    pub refusal: Option<Failure>,
     /// In order.
     pub actions: Vec<Action>,
     /// In order.

@@ -1,16 +1,19 @@
-//! How a byte stream to a broker is made: TCP in the product, in-memory pipes in tests. TLS and SASL have their place here.
+//! How a byte stream to a broker is made: TCP, secured if asked for, in the product; in-memory pipes in tests.
 
 use std::fmt::Debug;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use futures_util::TryFutureExt as _;
+use kafka_protocol::protocol::StrBytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::exhausted;
 use crate::ids::HostPort;
+use crate::kafka::net::security::{Identity, Stream};
 
 /// Makes streams.
 pub trait Connector: Clone + Debug + Send + Sync + 'static {
@@ -62,6 +65,38 @@ impl Connector for TcpConnector {
 
     fn connect(&self, address: HostPort, attempt: u32) -> impl Future<Output = io::Result<TcpStream>> + Send + 'static {
         self.open(address, attempt).inspect_err(exhausted::note)
+    }
+}
+
+/// TCP with what secures it: a stream is handed on when the broker and the client have accepted each other.
+#[derive(Clone, Debug)]
+pub struct BrokerConnector {
+    tcp: TcpConnector,
+    identity: Identity,
+}
+
+impl BrokerConnector {
+    /// One for a client.
+    #[must_use]
+    pub fn new(tcp: TcpConnector, identity: Identity) -> Self {
+        Self { tcp, identity }
+    }
+
+    async fn open(self, address: HostPort, attempt: u32) -> io::Result<Stream<TcpStream>> {
+        let Self { tcp, identity } = self;
+        let host = Arc::clone(&address.host);
+        let stream = tcp.connect(address, attempt).await?;
+        let client_id = StrBytes::from_string(identity.client_id.to_string());
+        let secured = identity.security.secure(stream, &host, &client_id).await;
+        secured.map(|secured| secured.stream).map_err(io::Error::other)
+    }
+}
+
+impl Connector for BrokerConnector {
+    type Stream = Stream<TcpStream>;
+
+    fn connect(&self, address: HostPort, attempt: u32) -> impl Future<Output = io::Result<Stream<TcpStream>>> + Send + 'static {
+        self.clone().open(address, attempt)
     }
 }
 

@@ -19,7 +19,9 @@ use crate::clock::Moment;
 use crate::ids::BrokerId;
 use crate::kafka::core::connections::{ConnectAttempt, ConnectionId};
 use crate::kafka::core::output::{Action, Output};
+use crate::kafka::event::Failure;
 use crate::kafka::net::connector::Connector;
+use crate::kafka::net::security::HandshakeError;
 use crate::kafka::net::shared::Shared;
 use crate::kafka::wire::frame::FrameReader;
 use crate::kafka::wire::outgoing::OutgoingFrame;
@@ -35,6 +37,7 @@ thread_local! {
 enum News {
     Connected(BrokerId, ConnectionId),
     ConnectFailed(BrokerId, ConnectionId),
+    Refused(BrokerId, ConnectionId, Failure),
     Disconnected(BrokerId, ConnectionId),
     Written(BrokerId, ConnectionId),
     Frame(BrokerId, ConnectionId, Bytes),
@@ -53,7 +56,13 @@ type Connecting<S> = Pin<Box<dyn Future<Output = io::Result<S>> + Send>>;
 
 enum LinkState<S> {
     Connecting(Connecting<S>),
-    Open { stream: S, reader: FrameReader, outgoing: VecDeque<OutgoingFrame> },
+    Open {
+        stream: S,
+        reader: FrameReader,
+        outgoing: VecDeque<OutgoingFrame>,
+        /// Whether the stream may still hold back what was written to it.
+        is_unflushed: bool,
+    },
 }
 
 /// Moves one client.
@@ -105,6 +114,7 @@ impl<C: Connector> Driver<C> {
             match item {
                 News::Connected(node, id) => core.on_connected(node, id, now),
                 News::ConnectFailed(node, id) => core.on_connect_failed(node, id, now),
+                News::Refused(node, id, failure) => core.on_refused(node, id, failure, now),
                 News::Disconnected(node, id) => core.on_disconnected(node, id, now),
                 News::Written(node, id) => core.on_written(node, id, now),
                 News::Frame(node, id, frame) => core.on_frame(node, id, frame, now),
@@ -167,24 +177,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
             match connecting.as_mut().poll(context) {
                 Poll::Pending => return,
                 Poll::Ready(Ok(stream)) => {
-                    self.state = LinkState::Open { stream, reader: FrameReader::default(), outgoing: VecDeque::new() };
+                    self.state = LinkState::Open { stream, reader: FrameReader::default(), outgoing: VecDeque::new(), is_unflushed: false };
                     news.push(News::Connected(node, id));
                 }
-                Poll::Ready(Err(_)) => {
+                Poll::Ready(Err(error)) => {
                     self.is_over = true;
-                    news.push(News::ConnectFailed(node, id));
+                    news.push(match refusal_in(&error) {
+                        Some(failure) => News::Refused(node, id, failure),
+                        None => News::ConnectFailed(node, id),
+                    });
                     return;
                 }
             }
         }
-        let LinkState::Open { stream, reader, outgoing } = &mut self.state else { return };
+        let LinkState::Open { stream, reader, outgoing, is_unflushed } = &mut self.state else { return };
         // As in Java: what has come is read first, so that a write that fails does not lose answers.
         let read = poll_read(stream, reader, context, |frame| news.push(News::Frame(node, id, frame)));
-        match read.and_then(|()| poll_write(stream, outgoing, context, || news.push(News::Written(node, id)))) {
+        match read.and_then(|()| poll_write(stream, outgoing, is_unflushed, context, || news.push(News::Written(node, id)))) {
             Ok(()) => {}
             Err(LinkEnd::Lost) => {
                 self.is_over = true;
                 news.push(News::Disconnected(node, id));
+            }
+            Err(LinkEnd::Refused(failure)) => {
+                self.is_over = true;
+                news.push(News::Refused(node, id, failure));
             }
             Err(LinkEnd::Malformed) => news.push(News::Malformed(node, id)),
         }
@@ -193,7 +210,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
 
 enum LinkEnd {
     Lost,
+    Refused(Failure),
     Malformed,
+}
+
+impl From<io::Error> for LinkEnd {
+    fn from(error: io::Error) -> Self {
+        refusal_in(&error).map_or(Self::Lost, Self::Refused)
+    }
+}
+
+/// Why the other side was refused, or refused, if it is that which ended a connection.
+fn refusal_in(error: &io::Error) -> Option<Failure> {
+    let at_connect = error.get_ref().and_then(|inner| inner.downcast_ref::<HandshakeError>());
+    match at_connect {
+        Some(refusal) => refusal.is_authentication().then(|| refusal.to_failure()),
+        None => HandshakeError::refusal_in(error).map(|refusal| refusal.to_failure()),
+    }
 }
 
 /// Pieces that one system call takes.
@@ -202,10 +235,11 @@ const PIECES_PER_WRITE: usize = 64;
 fn poll_write<S: AsyncWrite + Unpin>(
     stream: &mut S,
     outgoing: &mut VecDeque<OutgoingFrame>,
+    is_unflushed: &mut bool,
     context: &mut Context<'_>,
     mut written: impl FnMut(),
 ) -> Result<(), LinkEnd> {
-    if outgoing.is_empty() {
+    if outgoing.is_empty() && !*is_unflushed {
         return Ok(());
     }
     while !outgoing.is_empty() {
@@ -219,9 +253,11 @@ fn poll_write<S: AsyncWrite + Unpin>(
         };
         let mut bytes = match result {
             Poll::Pending => return Ok(()),
-            Poll::Ready(Ok(0) | Err(_)) => return Err(LinkEnd::Lost),
+            Poll::Ready(Ok(0)) => return Err(LinkEnd::Lost),
+            Poll::Ready(Err(error)) => return Err(error.into()),
             Poll::Ready(Ok(bytes)) => bytes,
         };
+        *is_unflushed = true;
         while let Some(frame) = outgoing.front_mut() {
             let part = bytes.min(frame.bytes());
             frame.advance(part);
@@ -233,10 +269,11 @@ fn poll_write<S: AsyncWrite + Unpin>(
             written();
         }
     }
-    match Pin::new(stream).poll_flush(context) {
-        Poll::Ready(Err(_)) => Err(LinkEnd::Lost),
-        _ => Ok(()),
+    if let Poll::Ready(flushed) = Pin::new(stream).poll_flush(context) {
+        flushed?;
+        *is_unflushed = false;
     }
+    Ok(())
 }
 
 fn poll_read<S: AsyncRead + Unpin>(
@@ -250,7 +287,7 @@ fn poll_read<S: AsyncRead + Unpin>(
             let mut chunk = ReadBuf::new(buffer);
             match Pin::new(&mut *stream).poll_read(context, &mut chunk) {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Err(_)) => return Err(LinkEnd::Lost),
+                Poll::Ready(Err(error)) => return Err(error.into()),
                 Poll::Ready(Ok(())) if chunk.filled().is_empty() => return Err(LinkEnd::Lost),
                 Poll::Ready(Ok(())) => reader.push(chunk.filled()),
             }
@@ -299,10 +336,57 @@ mod tests {
     #[test]
     fn an_answer_that_came_before_the_end_is_read_though_a_write_fails() {
         let outgoing = VecDeque::from([OutgoingFrame::from(bytes::BytesMut::from(&b"a request"[..]))]);
-        let state = LinkState::Open { stream: Reset(b"\0\0\0\x04good"), reader: FrameReader::default(), outgoing };
+        let state = LinkState::Open { stream: Reset(b"\0\0\0\x04good"), reader: FrameReader::default(), outgoing, is_unflushed: false };
         let mut link = Link { id: ConnectionId(1), node: BrokerId(1), state, is_over: false };
         let mut news = Vec::new();
         link.poll(&mut Context::from_waker(std::task::Waker::noop()), &mut news);
         assert!(matches!(&news[..], [News::Frame(_, _, frame), News::Disconnected(..)] if &frame[..] == b"good"));
+    }
+
+    /// A stream that keeps what is written until it is flushed, as TLS may, and cannot be flushed at first.
+    #[derive(Default)]
+    struct Holding {
+        held: Vec<u8>,
+        sent: Vec<u8>,
+        can_send: bool,
+    }
+
+    impl AsyncRead for Holding {
+        fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Holding {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            self.held.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            if !self.can_send {
+                return Poll::Pending;
+            }
+            let held = std::mem::take(&mut self.held);
+            self.sent.extend_from_slice(&held);
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn what_a_stream_holds_back_is_flushed_later_though_nothing_more_is_written() {
+        let mut outgoing = VecDeque::from([OutgoingFrame::from(bytes::BytesMut::from(&b"a request"[..]))]);
+        let (mut stream, mut is_unflushed) = (Holding::default(), false);
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        for can_send in [false, true] {
+            stream.can_send = can_send;
+            assert!(poll_write(&mut stream, &mut outgoing, &mut is_unflushed, &mut context, || {}).is_ok());
+            assert_eq!((outgoing.len(), is_unflushed), (0, !can_send));
+        }
+        assert_eq!(stream.sent, b"a request");
     }
 }

@@ -2,8 +2,8 @@
 //! bounded.
 //!
 //! [`producer::Producer`] is the client under load; one driver task moves each. [`rpc`] is what admin requests use, [`traffic`] what they
-//! have cost, [`exhausted`] what could not
-//! be made for want of open files. Not here: what the bytes mean to a producer (`core`), how they are laid out (`wire`).
+//! have cost, [`exhausted`] what could not be made for want of open files, [`security`] how either's connections are secured. Not here: what the
+//! bytes mean to a producer (`core`), how they are laid out (`wire`).
 
 pub mod connector;
 mod doorbell;
@@ -13,6 +13,7 @@ mod every_order;
 pub mod exhausted;
 pub mod producer;
 pub mod rpc;
+pub mod security;
 mod shared;
 pub mod traffic;
 

@@ -18,8 +18,9 @@ use crate::kafka::core::memory::MemoryTicket;
 use crate::kafka::core::partitioner::partition_of_key;
 use crate::kafka::event::{BlockedOn, ClientEvent, ClientObserver, Failure, RecordTag};
 use crate::kafka::metadata::{Snapshot, TopicView};
-use crate::kafka::net::connector::{Connector, TcpConnector};
+use crate::kafka::net::connector::{BrokerConnector, Connector, TcpConnector};
 use crate::kafka::net::driver::Driver;
+use crate::kafka::net::security::Identity;
 use crate::kafka::net::shared::Shared;
 use crate::kafka::wire::batch::single_record_bytes_max;
 
@@ -85,18 +86,20 @@ impl Drop for LastHandle {
 }
 
 impl Producer {
-    /// A producer over TCP, with its driver on the current tokio runtime. Returns before any I/O happens.
+    /// A producer over TCP, secured as its identity says, with its driver on the current tokio runtime. Returns before any I/O happens.
     #[must_use]
     pub fn start(
         config: ProducerConfig,
         bootstrap: Vec<HostPort>,
-        client_id: &str,
+        client: impl Into<Identity>,
         clock: Clock,
         seed: u64,
         observer: Arc<dyn ClientObserver>,
     ) -> Self {
-        let connector = TcpConnector::new(config.send_buffer_bytes, config.receive_buffer_bytes);
-        Self::start_with(connector, config, bootstrap, client_id, clock, seed, observer)
+        let identity = client.into();
+        let client_id = Arc::clone(&identity.client_id);
+        let tcp = TcpConnector::new(config.send_buffer_bytes, config.receive_buffer_bytes);
+        Self::start_with(BrokerConnector::new(tcp, identity), config, bootstrap, &client_id, clock, seed, observer)
     }
 
     /// The same over any connector.
@@ -230,6 +233,8 @@ impl Producer {
     async fn wait_for_topic(&self, record: &Record<'_>, deadline: Moment) -> Result<Arc<TopicView>, Failure> {
         let topic = record.topic;
         let mut versions = self.shared.cell.watch();
+        // One that was refused before is none of this record's: it asks again, and hears for itself.
+        let mut refusals = self.shared.refusals.subscribe();
         if self.shared.core().is_invalid_topic(topic) {
             return Err(failure::invalid_topic(topic));
         }
@@ -248,6 +253,12 @@ impl Producer {
             let updated = timeout_at(self.shared.clock.instant_of(deadline), versions.wait_for(|version| *version > asked));
             let is_updated = tokio::select! {
                 () = self.shared.closing.cancelled() => return Err(failure::closed_while_sending()),
+                Ok(()) = refusals.changed() => {
+                    if let Some(failure) = refusals.borrow().clone() {
+                        return Err(failure);
+                    }
+                    continue;
+                }
                 updated = updated => updated.is_ok(),
             };
             if !is_updated || self.shared.clock.now() >= deadline {

@@ -4,23 +4,28 @@
 //! because a late response could be taken for the next one's. Not the producer's way to its brokers: nothing is pipelined here.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
 use kafka_protocol::protocol::{Message, Request, StrBytes};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
 use crate::kafka::net::exhausted;
+use crate::kafka::net::security::{HandshakeError, Identity, Stream, looks_like_tls};
 use crate::kafka::net::traffic::{Traffic, api_name};
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::{FrameReader, WireError, correlation_id_of, decode_response, encode_request};
 use crate::kafka::wire::versions::BrokerVersions;
 
+/// The part of a session's lifetime after which the connection is not used again, as Java re-authenticates at 85 to 95 %.
+const LIFETIME_SHARE: f64 = 0.85;
 /// Bytes read from the socket at a time.
 const READ_BYTES: usize = 16 * 1024;
 
@@ -35,6 +40,14 @@ pub enum RpcError {
         address: HostPort,
         /// The system's reason.
         source: io::Error,
+    },
+    /// Either side refused the other before anything was asked.
+    #[error("{address} {source}")]
+    Handshake {
+        /// Whom.
+        address: HostPort,
+        /// Why.
+        source: HandshakeError,
     },
     /// Nothing came in time. A request that was sent may still be carried out.
     #[error("{address} did not answer {doing} within {waited:?}")]
@@ -104,6 +117,7 @@ impl RpcError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Connect { .. } => "connect",
+            Self::Handshake { .. } => "handshake",
             Self::TimedOut { .. } => "timed_out",
             Self::Closed { .. } => "disconnected",
             Self::Malformed { .. } | Self::OutOfOrder { .. } => "malformed",
@@ -125,7 +139,9 @@ pub struct Rpc {
     address: HostPort,
     client_id: StrBytes,
     clock: Clock,
-    stream: TcpStream,
+    stream: Stream<TcpStream>,
+    /// From when on the broker wants to hear again who asks: then another connection is made.
+    stale_at: Option<Moment>,
     frames: FrameReader,
     versions: BrokerVersions,
     traffic: Traffic,
@@ -134,13 +150,14 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Connects and asks for the broker's versions, all within `timeout`. What the connection sends and receives is counted in `traffic`.
+    /// Connects, secures the connection and asks for the broker's versions, all within `timeout`. What is asked and answered on it from then on
+    /// is counted in `traffic`.
     ///
     /// # Errors
     /// Any [`RpcError`] but [`RpcError::Unsupported`].
     pub async fn connect(
         address: &HostPort,
-        client_id: &str,
+        identity: &Identity,
         timeout: Duration,
         clock: &Clock,
         traffic: &Traffic,
@@ -156,11 +173,21 @@ impl Rpc {
             Err(_) => return Err(RpcError::TimedOut { address: address.clone(), doing: "a connection".to_owned(), waited: timeout }),
         };
         stream.set_nodelay(true).map_err(|source| RpcError::Connect { address: address.clone(), source })?;
+        let client_id = StrBytes::from_string(identity.client_id.to_string());
+        let securing = identity.security.secure(stream, &address.host, &client_id);
+        let secured = match timeout_at(deadline, securing).await {
+            Ok(secured) => secured.map_err(|source| RpcError::Handshake { address: address.clone(), source })?,
+            Err(_) => {
+                let doing = format!("the {} handshake", identity.security.protocol());
+                return Err(RpcError::TimedOut { address: address.clone(), doing, waited: timeout });
+            }
+        };
         let mut rpc = Self {
             address: address.clone(),
-            client_id: StrBytes::from_string(client_id.to_owned()),
+            client_id,
             clock: clock.clone(),
-            stream,
+            stream: secured.stream,
+            stale_at: secured.lifetime.map(|lifetime| clock.now() + lifetime.mul_f64(LIFETIME_SHARE)),
             frames: FrameReader::default(),
             versions: BrokerVersions::default(),
             traffic: traffic.clone(),
@@ -179,9 +206,12 @@ impl Rpc {
 
     /// Whether another call can be made: none failed on the way, and the peer is not known to have closed.
     #[must_use]
-    pub fn is_usable(&self) -> bool {
+    pub fn is_usable(&mut self) -> bool {
         let mut byte = [0];
-        !self.spent && matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        let mut context = Context::from_waker(Waker::noop());
+        !self.spent
+            && self.stale_at.is_none_or(|at| self.clock.now() < at)
+            && Pin::new(&mut self.stream).poll_read(&mut context, &mut ReadBuf::new(&mut byte)).is_pending()
     }
 
     /// Asks in the highest version that both sides know.
@@ -273,15 +303,14 @@ impl Rpc {
     }
 
     async fn write_and_read(&mut self, frame: &[u8]) -> Result<Bytes, RpcError> {
-        if let Err(source) = self.stream.write_all(frame).await {
-            return Err(self.closed(source));
-        }
+        self.stream.write_all(frame).await.map_err(|source| self.ended(source))?;
+        self.stream.flush().await.map_err(|source| self.ended(source))?;
         let mut chunk = BytesMut::with_capacity(READ_BYTES);
         loop {
             match self.frames.next_frame() {
                 Ok(Some(answer)) => return Ok(answer),
                 Ok(None) => {}
-                Err(source) => return Err(self.malformed(source)),
+                Err(source) => return Err(self.unreadable(source)),
             }
             match self.stream.read_buf(&mut chunk).await {
                 Ok(0) => return Err(self.closed(io::ErrorKind::UnexpectedEof.into())),
@@ -289,10 +318,25 @@ impl Rpc {
                     self.traffic.received(bytes);
                     self.frames.push(&chunk);
                 }
-                Err(source) => return Err(self.closed(source)),
+                Err(source) => return Err(self.ended(source)),
             }
             chunk.clear();
         }
+    }
+
+    /// In TLS 1.3 a broker refuses a client's certificate only when the client has sent its first request.
+    fn ended(&self, source: io::Error) -> RpcError {
+        match HandshakeError::refusal_in(&source) {
+            Some(refusal) => RpcError::Handshake { address: self.address.clone(), source: refusal },
+            None => self.closed(source),
+        }
+    }
+
+    fn unreadable(&self, source: WireError) -> RpcError {
+        if looks_like_tls(&source) {
+            return RpcError::Handshake { address: self.address.clone(), source: HandshakeError::UnexpectedTls };
+        }
+        self.malformed(source)
     }
 
     fn closed(&self, source: io::Error) -> RpcError {
@@ -337,7 +381,7 @@ mod tests {
             stream.write_all(then).await.unwrap();
             stream
         });
-        (Rpc::connect(&address, "test", TIMEOUT, &Clock::real(), &Traffic::default()).await.unwrap(), peer)
+        (Rpc::connect(&address, &"test".into(), TIMEOUT, &Clock::real(), &Traffic::default()).await.unwrap(), peer)
     }
 
     async fn read_request(stream: &mut TcpStream) {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Moment};
 use crate::kafka::core::client::ProducerCore;
 use crate::kafka::core::output::{Action, Output};
-use crate::kafka::event::ClientObserver;
+use crate::kafka::event::{ClientObserver, Failure};
 use crate::kafka::metadata::SnapshotCell;
 use crate::kafka::net::doorbell::Doorbell;
 
@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) observer: Arc<dyn ClientObserver>,
     /// Somebody who waited for memory may have it now.
     pub(crate) memory_granted: Notify,
+    /// The last connection that one side refused.
+    pub(crate) refusals: watch::Sender<Option<Failure>>,
     /// The client begins to close: no `send` waits any longer.
     pub(crate) closing: CancellationToken,
     /// The driver has ended.
@@ -41,6 +43,7 @@ impl Shared {
             clock,
             observer,
             memory_granted: Notify::new(),
+            refusals: watch::Sender::new(None),
             closing: CancellationToken::new(),
             finished: CancellationToken::new(),
             close_deadline: AtomicU64::new(0),
@@ -77,6 +80,9 @@ impl Shared {
             }
         }
         perform(output.actions);
+        if let Some(refusal) = output.refusal {
+            self.refusals.send_replace(Some(refusal));
+        }
         if output.memory_granted {
             self.memory_granted.notify_waiters();
         }

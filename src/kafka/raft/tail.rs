@@ -26,6 +26,7 @@ use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
 use crate::kafka::admin::Admin;
 use crate::kafka::net::rpc::Rpc;
+use crate::kafka::net::security::Identity;
 use crate::kafka::net::traffic::Traffic;
 
 /// Bound of one question, connecting included, beside what the other side may wait by itself.
@@ -38,8 +39,8 @@ const FETCH_VERSION_MIN: i16 = 12;
 pub struct TailConfig {
     /// Where the controllers' own listeners can be reached.
     pub controllers: Vec<HostPort>,
-    /// The client id of all its requests.
-    pub client_id: String,
+    /// Who asks.
+    pub client: Identity,
     /// Whether each record of the log is told from its beginning on; else what is there is told as one image.
     pub tells_history: bool,
 }
@@ -98,7 +99,8 @@ struct Follower {
 impl Follower {
     fn new(config: TailConfig, clock: Clock, traffic: Traffic, observer: Arc<dyn TailObserver>, skipped: Arc<Mutex<Skipped>>) -> Self {
         // Only controllers that are named are asked, so there is no bootstrap list.
-        let admin = Admin::new(Vec::new(), &config.client_id, clock.clone()).with_call_timeout(ANSWER_WITHIN).with_traffic(traffic.clone());
+        let admin =
+            Admin::new(Vec::new(), config.client.clone(), clock.clone()).with_call_timeout(ANSWER_WITHIN).with_traffic(traffic.clone());
         let machine = Machine::new(config.controllers.len(), config.tells_history, clock.now());
         let config = Arc::new(config);
         let asker = Asker { config: Arc::clone(&config), clock: clock.clone(), traffic, connection: None };
@@ -207,12 +209,12 @@ impl Asker {
 
     /// The connection to a controller, made if there is none.
     async fn connected(&mut self, address: usize) -> Result<&mut Rpc, String> {
-        let kept = self.connection.take().filter(|(to, rpc)| *to == address && rpc.is_usable());
+        let kept = self.connection.take().and_then(|(to, mut rpc)| (to == address && rpc.is_usable()).then_some((to, rpc)));
         let connection = match kept {
             Some(kept) => kept,
             None => {
                 let to = &self.config.controllers[address];
-                let connecting = Rpc::connect(to, &self.config.client_id, ANSWER_WITHIN, &self.clock, &self.traffic);
+                let connecting = Rpc::connect(to, &self.config.client, ANSWER_WITHIN, &self.clock, &self.traffic);
                 (address, connecting.await.map_err(|error| error.to_string())?)
             }
         };

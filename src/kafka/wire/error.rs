@@ -40,6 +40,10 @@ impl ErrorCode {
     pub const NOT_ENOUGH_REPLICAS_AFTER_APPEND: Self = Self(20);
     /// 31
     pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
+    /// 33
+    pub const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
+    /// 34; made by the client for an answer that has no place in the conversation.
+    pub const ILLEGAL_SASL_STATE: Self = Self(34);
     /// 35
     pub const UNSUPPORTED_VERSION: Self = Self(35);
     /// 36
@@ -58,6 +62,8 @@ impl ErrorCode {
     pub const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Self = Self(53);
     /// 56
     pub const KAFKA_STORAGE_ERROR: Self = Self(56);
+    /// 58
+    pub const SASL_AUTHENTICATION_FAILED: Self = Self(58);
     /// 59
     pub const UNKNOWN_PRODUCER_ID: Self = Self(59);
     /// 72

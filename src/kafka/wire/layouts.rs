@@ -28,10 +28,24 @@ pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
         ApiKey::IncrementalAlterConfigs => (1, INCREMENTAL_ALTER_CONFIGS),
         ApiKey::Fetch => (12, FETCH),
         ApiKey::FetchSnapshot => (0, FETCH_SNAPSHOT),
+        ApiKey::SaslHandshake => (i16::MAX, SASL_HANDSHAKE),
+        ApiKey::SaslAuthenticate => (2, SASL_AUTHENTICATE),
         _ => return None,
     };
     Some(Layout { flexible_since, fields })
 }
+
+const SASL_HANDSHAKE: &[Field] = &[
+    since(0, Fixed(2)),     // error code
+    since(0, Array(&Text)), // mechanisms
+];
+
+const SASL_AUTHENTICATE: &[Field] = &[
+    since(0, Fixed(2)), // error code
+    since(0, Text),     // error message
+    since(0, Bytes),    // auth bytes
+    since(1, Fixed(8)), // session lifetime ms
+];
 
 const API_VERSIONS_API_KEYS: &[Field] = &[
     since(0, Fixed(6)), // api key, min version, max version

@@ -5,7 +5,7 @@ use kafka_protocol::messages::{
     AlterPartitionReassignmentsRequest, ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
     DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest, DescribeTopicPartitionsRequest, ElectLeadersRequest,
     FetchRequest, FetchSnapshotRequest, IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest,
-    ListPartitionReassignmentsRequest, MetadataRequest, ProduceRequest, ResponseHeader,
+    ListPartitionReassignmentsRequest, MetadataRequest, ProduceRequest, ResponseHeader, SaslAuthenticateRequest, SaslHandshakeRequest,
 };
 use kafka_protocol::protocol::{Decodable, HeaderVersion, Message, Request};
 use proptest::prelude::*;
@@ -150,6 +150,8 @@ proptest! {
         reads_alike::<IncrementalAlterConfigsRequest>(seed);
         reads_alike::<FetchRequest>(seed);
         reads_alike::<FetchSnapshotRequest>(seed);
+        reads_alike::<SaslHandshakeRequest>(seed);
+        reads_alike::<SaslAuthenticateRequest>(seed);
     }
 }
 

@@ -63,7 +63,7 @@ impl LogReader {
     /// Begins to read.
     pub(super) fn start(controllers: Vec<HostPort>, clock: Clock) -> Self {
         let (tell, held) = watch::channel(Held::default());
-        let config = TailConfig { controllers, client_id: CLIENT_ID.to_owned(), tells_history: false };
+        let config = TailConfig { controllers, client: CLIENT_ID.into(), tells_history: false };
         Self { _tail: Tail::start(config, clock, Traffic::default(), Arc::new(Keeper(tell))), held }
     }
 

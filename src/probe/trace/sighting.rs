@@ -112,6 +112,8 @@ pub enum Silence {
     Silent,
     /// No connection: refused, no route, or a name that does not resolve.
     Unreachable,
+    /// TLS or SASL failed: one side refused the other.
+    Insecure,
     /// It took the connection and closed it.
     Closed,
     /// It does not know the question.
@@ -147,6 +149,7 @@ impl Unheard {
             Silence::NotAsked => "not asked".to_owned(),
             Silence::Silent => "silent".to_owned(),
             Silence::Unreachable => "no connection".to_owned(),
+            Silence::Insecure => "no handshake".to_owned(),
             Silence::Closed => "closes".to_owned(),
             Silence::Unsupported => "not known there".to_owned(),
             Silence::Denied => "denied".to_owned(),
@@ -166,6 +169,7 @@ impl From<AdminError> for Unheard {
     fn from(error: AdminError) -> Self {
         let why = match &error {
             AdminError::Rpc(RpcError::Connect { .. }) => Silence::Unreachable,
+            AdminError::Rpc(RpcError::Handshake { .. }) => Silence::Insecure,
             AdminError::Rpc(RpcError::TimedOut { .. }) => Silence::Silent,
             AdminError::Rpc(RpcError::Closed { .. }) => Silence::Closed,
             AdminError::Rpc(RpcError::Unsupported { .. } | RpcError::Unsendable { .. }) => Silence::Unsupported,

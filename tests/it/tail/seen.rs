@@ -86,7 +86,7 @@ impl SeenState {
 impl Seen {
     /// Starts a tail of these controllers.
     pub(crate) fn start(controllers: Vec<HostPort>, clock: &Clock, traffic: &Traffic, tells_history: bool) -> (Arc<Self>, Tail) {
-        let config = TailConfig { controllers, client_id: "chaos-tail".to_owned(), tells_history };
+        let config = TailConfig { controllers, client: "chaos-tail".into(), tells_history };
         let seen = Arc::new(Self::default());
         let tail = Tail::start(config, clock.clone(), traffic.clone(), Arc::<Self>::clone(&seen));
         (seen, tail)

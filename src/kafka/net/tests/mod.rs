@@ -7,5 +7,6 @@ mod faults;
 mod first_send;
 mod flow;
 mod metadata_seen;
+mod refused;
 mod share;
 mod wrong_bootstrap;

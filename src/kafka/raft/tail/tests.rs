@@ -23,7 +23,7 @@ async fn three(fetch_max: i16) -> (Shared, Vec<FakeController>) {
 
 fn start(addresses: Vec<HostPort>, traffic: &Traffic) -> (Arc<Told>, Tail) {
     let told = Arc::new(Told::default());
-    let config = TailConfig { controllers: addresses, client_id: CLIENT_ID.to_owned(), tells_history: false };
+    let config = TailConfig { controllers: addresses, client: CLIENT_ID.into(), tells_history: false };
     let tail = Tail::start(config, Clock::real(), traffic.clone(), Arc::<Told>::clone(&told));
     (told, tail)
 }

@@ -2,7 +2,7 @@
 //!
 //! All brokers share one made-up [`State`] that a test changes while the client runs: leaders, epochs, partitions, who is up. Unless a script
 //! says otherwise, they answer as real brokers do, `latency` after a request has come. Scripts are per broker and API ([`Reaction`]). Every
-//! request is kept with its moment. Not here: TCP, authentication, fetching.
+//! request is kept with its moment. Not here: TCP, what authentication is made of, fetching.
 
 mod answers;
 mod serve;
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
 use crate::kafka::net::connector::Connector;
+use crate::kafka::net::security::HandshakeError;
 
 /// What a broker does with a request instead of answering it well.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub(crate) enum Door {
     Open,
     /// They are refused.
     Shut,
+    /// The client's password is refused.
+    Denies,
     /// Nobody answers: packets are swallowed.
     Swallows,
 }
@@ -283,6 +286,7 @@ impl Connector for FakeCluster {
                     Ok(client)
                 }
                 Door::Shut => Err(refused()),
+                Door::Denies => Err(io::Error::other(HandshakeError::Denied("wrong password".to_owned()))),
                 Door::Swallows => std::future::pending().await,
             }
         }
