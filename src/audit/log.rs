@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::check::{PartitionCheck, PartitionFindings};
 use super::ledger::Index;
-use super::reader::{CLIENT_ID, Progress};
+use super::reader::Progress;
 use crate::clock::{Clock, Moment};
 use crate::ids::{HostPort, LeaderEpoch, TopicId, TopicPartition};
-use crate::kafka::admin::{AdminError, Caller, End, ErrorCode, FetchBounds, FetchFrom, Fetched, Traffic};
+use crate::kafka::admin::{AdminError, Caller, End, ErrorCode, FetchBounds, FetchFrom, Fetched, Identity, Traffic};
 use crate::kafka::wire::log::{LogError, next_unpacked};
 
 /// Longest wait for an answer.
@@ -80,8 +80,8 @@ pub(super) struct Against {
 }
 
 impl LogReader {
-    pub(super) fn new(listener: HostPort, clock: Clock, traffic: Traffic, deadline: Moment) -> Self {
-        Self { caller: Caller::new(listener, CLIENT_ID, WITHIN, clock.clone(), traffic), clock, deadline }
+    pub(super) fn new(listener: HostPort, client: Identity, clock: Clock, traffic: Traffic, deadline: Moment) -> Self {
+        Self { caller: Caller::new(listener, client, WITHIN, clock.clone(), traffic), clock, deadline }
     }
 
     /// Reads a log from its beginning; `None`: it ends where it is known to end.

@@ -16,7 +16,7 @@ use super::ledger::Index;
 use super::log::{Against, LogReader, Place, ReadError};
 use crate::clock::{Clock, Moment};
 use crate::ids::{BrokerId, HostPort, PartitionIndex, TopicName, TopicPartition};
-use crate::kafka::admin::{Admin, AdminError, ClusterView, ErrorCode, Traffic};
+use crate::kafka::admin::{Admin, AdminError, ClusterView, ErrorCode, Security, Traffic};
 
 /// Name of the reader in brokers' logs.
 pub const CLIENT_ID: &str = "chaos-audit";
@@ -30,6 +30,8 @@ const LOST_MAX: usize = 1_000;
 pub struct Job {
     /// The clock.
     pub clock: Clock,
+    /// How brokers' listeners are secured.
+    pub security: Security,
     /// Where each broker is reached.
     pub brokers: BTreeMap<BrokerId, HostPort>,
     /// Topics that are read; those of the ledger are read, too.
@@ -72,7 +74,8 @@ struct Sorted {
 pub async fn read(job: &Job, index: &Arc<Index>, progress: &Arc<Progress>) -> Reading {
     let traffic = Traffic::default();
     let bootstrap = job.brokers.values().cloned().collect();
-    let admin = Admin::new(bootstrap, CLIENT_ID, job.clock.clone()).with_traffic(traffic.clone()).with_patience(job.within);
+    let admin =
+        Admin::new(bootstrap, job.security.named(CLIENT_ID), job.clock.clone()).with_traffic(traffic.clone()).with_patience(job.within);
     let deadline = job.clock.now() + job.within;
     let mut round = Round { job, index, progress, traffic: &traffic, deadline, reading: Reading::default() };
     round.until_read(&admin).await;
@@ -122,7 +125,13 @@ impl Round<'_> {
             let places: Vec<(Place, Option<i64>)> = places.iter().map(|place| (place.clone(), known(place))).collect();
             match self.job.brokers.get(leader) {
                 Some(listener) => {
-                    let reader = LogReader::new(listener.clone(), self.job.clock.clone(), self.traffic.clone(), self.deadline);
+                    let reader = LogReader::new(
+                        listener.clone(),
+                        self.job.security.named(CLIENT_ID),
+                        self.job.clock.clone(),
+                        self.traffic.clone(),
+                        self.deadline,
+                    );
                     let (index, progress) = (Arc::clone(self.index), Arc::clone(self.progress));
                     leaders.spawn(read_leader(reader, places, Against { index, progress, lost_max: LOST_MAX }));
                 }

@@ -188,6 +188,7 @@ fn spec_of(args: &UpArgs) -> Result<ClusterSpec, PlanError> {
         joining: 0,
         links: LinkNeeds::default(),
         disk: None,
+        security: None,
     })
 }
 

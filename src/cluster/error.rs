@@ -160,6 +160,17 @@ pub enum ClusterError {
     /// A cluster that brokers may have joined was to serve one more run. The caller's fault: exit code 2.
     #[error("brokers may have joined the cluster {0} since its start, so it cannot be made as it was: each run needs one of its own")]
     NotAsStarted(String),
+    /// Certificates or a password that the cluster needs are not to be had.
+    #[error("the cluster's {what} cannot be had: {reason}")]
+    Secret {
+        /// Which.
+        what: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A cluster was to be kept whose secrets go with this process. The caller's fault: exit code 2.
+    #[error("a cluster with [cluster.security] cannot be kept: its passwords and keys are nowhere but in the process that starts it")]
+    SecuredCannotStay,
     /// A file of this machine that the cluster needs could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -207,7 +218,12 @@ impl ClusterError {
     pub fn is_request_fault(&self) -> bool {
         matches!(
             self,
-            Self::ReservedProperty { .. } | Self::BadLayout { .. } | Self::BadRunId(_) | Self::RunExists(_) | Self::NotAsStarted(_)
+            Self::ReservedProperty { .. }
+                | Self::BadLayout { .. }
+                | Self::BadRunId(_)
+                | Self::RunExists(_)
+                | Self::NotAsStarted(_)
+                | Self::SecuredCannotStay
         )
     }
 }

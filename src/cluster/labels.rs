@@ -123,10 +123,11 @@ impl fmt::Display for RunId {
 /// Digest of all that makes a cluster what it is.
 #[must_use]
 pub fn spec_digest(spec: &ClusterSpec, request_log: bool) -> String {
-    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links, disk } = spec;
+    let ClusterSpec { kafka, layout, config, memory_bytes, heap_bytes, network, joining, links, disk, security } = spec;
     // The number tells clusters apart that are made in another way from the same words: since 2, nodes have addresses of their own.
-    let text =
-        format!("3 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {disk:?} {request_log}");
+    let text = format!(
+        "3 {kafka} {layout:?} {config:?} {memory_bytes} {heap_bytes} {network:?} {joining} {links:?} {disk:?} {security:?} {request_log}"
+    );
     hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
@@ -217,6 +218,7 @@ mod tests {
             joining: 0,
             links: LinkNeeds::default(),
             disk: None,
+            security: None,
         };
         let others = [
             ClusterSpec { kafka: "4.0.2".into(), ..base.clone() },

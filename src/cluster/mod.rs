@@ -7,6 +7,7 @@
 //!    |                                     \-> kafka::admin
 //!    |-> properties, ports, subnet, image, labels, owner      what is made, and how it is found again
 //!    |-> remove <- janitor                            the end: orderly, by last resort, or at the next start
+//!    |-> security                                     certificates and passwords, if the plan asks for them
 //!    |-> relay                                        what stands between clients and brokers, if the plan hurts that link
 //!    |-> guest                                        a container of clients beside the nodes
 //!    \-> daemon, inventory                            the engine, and what of ours it holds
@@ -31,6 +32,7 @@ mod properties;
 mod ready;
 pub mod relay;
 pub mod remove;
+mod security;
 mod subnet;
 
 pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
@@ -41,6 +43,7 @@ pub use limits::Limits;
 pub use progress::{Progress, ProgressFn};
 pub(crate) use properties::ports_wanted;
 pub use relay::{LOOKER, Relay};
+pub use security::{Access, AccessParts};
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -140,6 +143,10 @@ pub trait Cluster: Debug + Send + Sync {
     fn links_cut(&self, from: BrokerId) -> BoxFuture<'_, Result<Vec<BrokerId>, ClusterError>>;
     /// What stands between clients and brokers, if anything does.
     fn relay(&self) -> Option<&Relay>;
+    /// How clients of this machine get in.
+    fn access(&self) -> Access {
+        Access::default()
+    }
     /// What a node has used so far.
     fn usage(&self, node: BrokerId) -> BoxFuture<'_, Result<NodeUsage, ClusterError>>;
     /// A node's log (standard output and error) since its container was made.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{ClusterError, Node, RunId};
 use crate::ids::{BrokerId, HostPort};
-use crate::plan::model::{ClusterSpec, NetworkMode, RESERVED_PROPERTIES};
+use crate::plan::model::{ClusterSpec, NetworkMode, RESERVED_PROPERTIES, SecuritySpec};
 
 /// Port of the listener between brokers, inside the cluster's own network.
 pub(crate) const INTERNAL_PORT: u16 = 9092;
@@ -137,6 +137,7 @@ fn own_properties(spec: &ClusterSpec, run: &RunId, all: &[Wiring], node: &Wiring
     let brokers = spec.layout.brokers().len();
     let replication = brokers.min(3).to_string();
     let in_sync_min = brokers.min(2).to_string();
+    let protocol = spec.security.as_ref().map_or("PLAINTEXT", SecuritySpec::protocol);
     let voters: Vec<String> =
         all.iter().filter_map(|voter| Some(format!("{}@{}", voter.id, controller_address(spec.network, run, voter)?))).collect();
     let mut properties: BTreeMap<String, String> = [
@@ -144,7 +145,7 @@ fn own_properties(spec: &ClusterSpec, run: &RunId, all: &[Wiring], node: &Wiring
         ("process.roles", node.roles().into()),
         ("controller.quorum.voters", voters.join(",")),
         ("controller.listener.names", "CONTROLLER".into()),
-        ("listener.security.protocol.map", "INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:PLAINTEXT".into()),
+        ("listener.security.protocol.map", format!("INTERNAL:PLAINTEXT,CONTROLLER:{protocol},CLIENT:{protocol}")),
         ("inter.broker.listener.name", "INTERNAL".into()),
         ("listeners", listeners(spec.network, run, node, Side::Bound)),
         ("log.dirs", if has_small_disk(spec, node) { format!("{LOG_DIR},{SMALL_DISK}") } else { LOG_DIR.into() }),
@@ -244,6 +245,7 @@ mod tests {
             joining: 0,
             links: LinkNeeds::default(),
             disk: None,
+            security: None,
         }
     }
 

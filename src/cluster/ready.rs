@@ -13,6 +13,7 @@ use super::{Cluster, ClusterError, Node, NodeState, Progress, ProgressFn};
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort};
 use crate::kafka::admin::{Admin, ClusterView, QuorumView};
+use crate::kafka::net::security::Credentials;
 
 /// Pause between two rounds of questions.
 const ROUND: Duration = Duration::from_millis(200);
@@ -28,13 +29,32 @@ struct Round {
     views: Vec<(BrokerId, Option<ClusterView>)>,
 }
 
+/// Tells the cluster of a user, as soon as its controllers can be told anything.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] after `within`, or as soon as they refuse; it shows the nodes' last lines.
+pub(crate) async fn enrol(cluster: &DockerCluster, user: &Credentials, clock: &Clock, within: Duration) -> Result<(), ClusterError> {
+    let controllers = cluster.nodes().iter().filter_map(|node| node.controller_listener);
+    let controllers = controllers.map(|address| HostPort::new(&address.ip().to_string(), address.port())).collect();
+    let client = cluster.access().controllers.named("chaos-admin");
+    let admin = Admin::new(controllers, client, clock.clone()).with_call_timeout(ANSWER_WITHIN).with_patience(within);
+    match admin.enrol(user).await {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            let missing = format!("the user {} could not be made: {error}", user.user);
+            Err(ClusterError::NotReady { within, missing, log: all_telling_lines(cluster).await })
+        }
+    }
+}
+
 /// Waits until the cluster is ready.
 ///
 /// # Errors
 /// [`ClusterError::NodeEnded`] as soon as a node has ended, [`ClusterError::NotReady`] after `within`; both show the nodes' last lines.
 pub(crate) async fn wait(cluster: &DockerCluster, clock: &Clock, within: Duration, progress: &ProgressFn) -> Result<(), ClusterError> {
-    let admin =
-        Admin::new(cluster.bootstrap(), "chaos-admin", clock.clone()).with_call_timeout(ANSWER_WITHIN).with_patience(Duration::ZERO);
+    let admin = Admin::new(cluster.bootstrap(), cluster.access().clients.named("chaos-admin"), clock.clone())
+        .with_call_timeout(ANSWER_WITHIN)
+        .with_patience(Duration::ZERO);
     let give_up_at = clock.now() + within;
     let mut target = None;
     let mut said = String::new();

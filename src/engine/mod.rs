@@ -27,6 +27,7 @@ use crate::clock::{Clock, Moment};
 use crate::cluster::{ClusterError, GuestHost};
 use crate::engine::generator::Generator;
 use crate::ids::HostPort;
+use crate::kafka::net::security::Security;
 use crate::plan::model::ProducerGroup;
 use crate::record::sink::FactSink;
 
@@ -44,6 +45,8 @@ pub struct EngineContext {
     pub clock: Clock,
     /// Listeners of the cluster for clients; a group may have its own list instead.
     pub bootstrap: Vec<HostPort>,
+    /// How they are secured.
+    pub security: Security,
     /// Start of the load (of warm-up): `active` is counted from here. May lie in the future.
     pub load_start: Moment,
     /// Start of `steady`: where second 0 begins, and what facts' times count from.

@@ -57,7 +57,9 @@ impl Watch {
             _ => ANSWER_WITHIN,
         };
         let client_id = group.map_or_else(|| PROBE_CLIENT_ID.to_owned(), |group| format!("{group}-{LOOKER}"));
-        let client = Admin::new(vec![], client_id.as_str(), self.clock.clone()).with_call_timeout(within).with_patience(Duration::ZERO);
+        let client = Admin::new(vec![], self.cluster.access().clients.named(&client_id), self.clock.clone())
+            .with_call_timeout(within)
+            .with_patience(Duration::ZERO);
         let asked_at = self.clock.now();
         let answer = client.api_versions(listener).await.map(|_| self.clock.now().since(asked_at));
         judge(id, fault, answer)
@@ -70,7 +72,7 @@ fn judge(broker: BrokerId, fault: ClientFault, answer: Result<Duration, AdminErr
         (ClientFault::BlackHole, Err(AdminError::Rpc(RpcError::TimedOut { .. }))) => {
             Look::Seen(format!("broker {broker} does not answer through the relay within {SILENCE:?}"))
         }
-        (ClientFault::Reset, Err(AdminError::Rpc(RpcError::Closed { .. } | RpcError::Connect { .. }))) => {
+        (ClientFault::Reset, Err(AdminError::Rpc(error))) if error.is_cut_off() => {
             Look::Seen(format!("connections to broker {broker} are reset"))
         }
         (ClientFault::Slow(Pace { delay: Duration::ZERO, bytes_per_second: Some(rate), .. }), Ok(_)) => {

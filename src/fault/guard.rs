@@ -173,7 +173,8 @@ impl Guards {
 /// Asks a broker to take its properties back; one that is just coming up is waited for.
 async fn give_back(cluster: &dyn Cluster, clock: &Clock, broker: BrokerId, back: &ConfigChange) -> Result<(), AdminError> {
     let listener = client_listener_of(cluster, broker).ok_or(AdminError::NoBootstrap)?;
-    Admin::new(vec![listener.clone()], ADMIN_CLIENT_ID, clock.clone()).alter_broker_configs(broker, listener, back).await
+    let client = cluster.access().clients.named(ADMIN_CLIENT_ID);
+    Admin::new(vec![listener.clone()], client, clock.clone()).alter_broker_configs(broker, listener, back).await
 }
 
 fn undoing(act: NodeAct, node: BrokerId) -> Option<Heal> {

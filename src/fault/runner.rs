@@ -95,8 +95,11 @@ impl StepRunner {
     pub fn new(cluster: Arc<dyn Cluster>, clock: Clock, seed: u64, guards: Arc<Guards>, sink: Arc<dyn StepSink>) -> Self {
         let listeners: Vec<HostPort> =
             cluster.nodes().iter().filter(|node| !node.joins_later).filter_map(|node| node.client_listener.clone()).collect();
-        let admin = Admin::new(listeners.clone(), ADMIN_CLIENT_ID, clock.clone()).with_patience(CHANGE_PATIENCE);
-        let probe = Admin::new(listeners, PROBE_CLIENT_ID, clock.clone()).with_call_timeout(PROBE_TIMEOUT).with_patience(Duration::ZERO);
+        let security = cluster.access().clients;
+        let admin = Admin::new(listeners.clone(), security.named(ADMIN_CLIENT_ID), clock.clone()).with_patience(CHANGE_PATIENCE);
+        let probe = Admin::new(listeners, security.named(PROBE_CLIENT_ID), clock.clone())
+            .with_call_timeout(PROBE_TIMEOUT)
+            .with_patience(Duration::ZERO);
         let watch = Watch { cluster: Arc::clone(&cluster), probe: Arc::new(probe), clock: clock.clone() };
         let hands = Hands { cluster, admin: Arc::new(admin), guards, clock: clock.clone(), gone: Arc::default() };
         Self { seed, crew: Crew { hands, watch, clock, sink, observe_within: OBSERVE_WITHIN } }

@@ -10,6 +10,7 @@ mod link;
 mod metric;
 mod requesters;
 mod reserved;
+mod security;
 mod step;
 mod topic_change;
 mod window;
@@ -23,6 +24,7 @@ pub use link::{ClientFault, LinkAct, LinkNeeds, Pace};
 pub use metric::{Asked, Asker, Audited, Fate, Groups, Metric, MetricInfo, Point, Quantile, Since, Stage, Unit, Windows};
 pub use requesters::{RequesterGroup, TopicList};
 pub use reserved::RESERVED_PROPERTIES;
+pub use security::{Login, NODE_USER, PasswordSource, SecuritySpec};
 pub use step::{Action, Ceiling, Condition, Down, LimitChange, Step, Target};
 pub use topic_change::{Election, PropertyChange, Reassignment, Reshape};
 pub use window::Window;
@@ -96,6 +98,8 @@ pub struct ClusterSpec {
     pub links: LinkNeeds,
     /// A disk that can be filled.
     pub disk: Option<SmallDisk>,
+    /// How its listeners are secured; `None`: not at all.
+    pub security: Option<SecuritySpec>,
 }
 
 /// A second log directory of one broker, on a disk of its own that is small enough to be filled. It lives in memory, and is empty again when the

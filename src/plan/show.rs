@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::model::{
-    Action, Active, Arrivals, ConsumerGroup, Load, NetworkMode, Plan, ProducerGroup, Replication, RequesterGroup, Step, TopicList,
-    TopicSpec,
+    Action, Active, Arrivals, ConsumerGroup, Load, NetworkMode, Plan, ProducerGroup, Replication, RequesterGroup, SecuritySpec, Step,
+    TopicList, TopicSpec,
 };
 use super::timeline::{Estimate, Timeline};
 use super::units::{show_duration, show_size};
@@ -55,8 +55,15 @@ fn cluster(plan: &Plan) -> Vec<String> {
     let mut lines = vec![format!("Kafka {}: {}{joining}", cluster.kafka, cluster.layout)];
     let (memory, heap) = (show_size(cluster.memory_bytes), show_size(cluster.heap_bytes));
     lines.push(format!("{memory} and a heap of {heap} per node, network {}", network(cluster.network)));
+    lines.extend(cluster.security.as_ref().map(security));
     lines.extend(properties(&cluster.config));
     lines
+}
+
+fn security(security: &SecuritySpec) -> String {
+    let login = security.login.as_ref().map(|login| format!(", user {} by {}", login.user, login.mechanism)).unwrap_or_default();
+    let valid = security.valid.map(|valid| format!(", certificates valid for {}", show_duration(valid))).unwrap_or_default();
+    format!("listeners {}{login}{valid}", security.protocol())
 }
 
 fn network(mode: NetworkMode) -> &'static str {

@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::CLIENT_ID;
 use super::board::Board;
 use crate::clock::Moment;
 use crate::ids::{BrokerId, HostPort};
-use crate::kafka::admin::{AdminError, Caller, End, MetadataAnswer, Traffic};
+use crate::kafka::admin::{AdminError, Caller, End, Identity, MetadataAnswer, Traffic};
 
 /// A broker that has not answered for so long counts as silent.
 const SILENT_AFTER: Duration = Duration::from_secs(1);
@@ -35,8 +34,8 @@ enum Failed {
 }
 
 /// Looks at a broker for ever.
-pub(super) async fn watch(board: Arc<Board>, node: BrokerId, listener: HostPort, traffic: Traffic) {
-    let mut caller = Caller::new(listener, CLIENT_ID, GIVE_UP_AFTER, board.clock.clone(), traffic);
+pub(super) async fn watch(board: Arc<Board>, node: BrokerId, listener: HostPort, client: Identity, traffic: Traffic) {
+    let mut caller = Caller::new(listener, client, GIVE_UP_AFTER, board.clock.clone(), traffic);
     let mut last_word = LastWord::default();
     loop {
         let began = board.clock.now();

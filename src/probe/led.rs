@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::CLIENT_ID;
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort, TopicName, TopicPartition};
-use crate::kafka::admin::{Admin, ClusterView, End, PartitionView, Traffic};
+use crate::kafka::admin::{Admin, ClusterView, End, PartitionView, Security, Traffic};
 use crate::record::broker::{Led, LogEnd};
 
 /// A topic whose partitions' leaders are watched.
@@ -31,9 +31,9 @@ impl BrokerProbe {
     /// A probe of these topics; a topic that does not exist yet, or no more, does no harm. `within` bounds each question; what they cost is
     /// counted in `traffic`.
     #[must_use]
-    pub fn new(topics: Vec<WatchedTopic>, within: Duration, clock: Clock, traffic: Traffic) -> Self {
+    pub fn new(topics: Vec<WatchedTopic>, within: Duration, security: &Security, clock: Clock, traffic: Traffic) -> Self {
         // Only brokers that are named are asked, so there is no bootstrap list.
-        let admin = Admin::new(Vec::new(), CLIENT_ID, clock).with_call_timeout(within).with_traffic(traffic);
+        let admin = Admin::new(Vec::new(), security.named(CLIENT_ID), clock).with_call_timeout(within).with_traffic(traffic);
         let names = topics.iter().map(|topic| topic.name.clone()).collect();
         Self { admin, topics, names }
     }
@@ -111,7 +111,7 @@ mod tests {
             state.ends.insert(("more".into(), 0), (7, 7));
         }
         let topics = vec![watched("orders", 3), watched("absent", 4), watched("more", 1)];
-        let probe = BrokerProbe::new(topics, WITHIN, Clock::real(), Traffic::default());
+        let probe = BrokerProbe::new(topics, WITHIN, &Security::plaintext(), Clock::real(), Traffic::default());
         let led = probe.led_by(BrokerId(1), &broker.host_port()).await.unwrap();
         assert_eq!((led.leaders, led.under_replicated), (4, 1));
         let ends: Vec<_> =
@@ -127,7 +127,7 @@ mod tests {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
         state.lock().unwrap().topics.insert("orders".into(), vec![vec![2]]);
-        let probe = BrokerProbe::new(vec![watched("orders", 1)], WITHIN, Clock::real(), Traffic::default());
+        let probe = BrokerProbe::new(vec![watched("orders", 1)], WITHIN, &Security::plaintext(), Clock::real(), Traffic::default());
         assert_eq!(probe.led_by(BrokerId(1), &broker.host_port()).await, Some(Led::default()));
         assert!(state.lock().unwrap().asked.iter().all(|(_, api, _)| *api != ApiKey::ListOffsets));
     }
@@ -137,7 +137,13 @@ mod tests {
         let state = shared(1);
         let broker = FakeBroker::start(1, 0, &state).await;
         broker.freeze(true);
-        let probe = BrokerProbe::new(vec![watched("orders", 1)], Duration::from_millis(30), Clock::real(), Traffic::default());
+        let probe = BrokerProbe::new(
+            vec![watched("orders", 1)],
+            Duration::from_millis(30),
+            &Security::plaintext(),
+            Clock::real(),
+            Traffic::default(),
+        );
         assert_eq!(probe.led_by(BrokerId(1), &broker.host_port()).await, None);
     }
 }

@@ -17,7 +17,7 @@ use super::board::Board;
 use super::{CLIENT_ID, broker, cost, quorum};
 use crate::clock::{Clock, Moment};
 use crate::ids::{BrokerId, HostPort, TopicName};
-use crate::kafka::admin::Traffic;
+use crate::kafka::admin::{Identity, Security, Traffic};
 use crate::kafka::raft::{Tail, TailConfig};
 use crate::record::fact::Fact;
 use crate::record::second::{second_end, second_of};
@@ -44,6 +44,10 @@ pub struct ProbeConfig {
     pub nodes: Vec<ProbedNode>,
     /// The topics; such as are not there yet, or no more, do no harm.
     pub topics: Vec<TopicName>,
+    /// How brokers' listeners are secured.
+    pub clients: Security,
+    /// How controllers' are.
+    pub controllers: Security,
     /// Where what is seen is told.
     pub facts: FactSink,
 }
@@ -84,7 +88,13 @@ impl Prober {
         let stop = CancellationToken::new();
         let (tx, ended) = oneshot::channel();
         let traffic = Traffic::default();
-        let probes = Probes { board: Arc::clone(&board), nodes: config.nodes, traffic: traffic.clone() };
+        let probes = Probes {
+            board: Arc::clone(&board),
+            nodes: config.nodes,
+            to_brokers: config.clients.named(CLIENT_ID),
+            to_controllers: config.controllers.named(CLIENT_ID),
+            traffic: traffic.clone(),
+        };
         let until = stop.clone();
         let look = move || {
             runtime.block_on(probes.look(until));
@@ -118,6 +128,8 @@ impl Prober {
 struct Probes {
     board: Arc<Board>,
     nodes: Vec<ProbedNode>,
+    to_brokers: Identity,
+    to_controllers: Identity,
     traffic: Traffic,
 }
 
@@ -126,17 +138,26 @@ impl Probes {
         let mut tasks = JoinSet::new();
         for node in &self.nodes {
             if let Some(listener) = &node.client_listener {
-                tasks.spawn(broker::watch(Arc::clone(&self.board), node.id, listener.clone(), self.traffic.clone()));
+                tasks.spawn(broker::watch(
+                    Arc::clone(&self.board),
+                    node.id,
+                    listener.clone(),
+                    self.to_brokers.clone(),
+                    self.traffic.clone(),
+                ));
             }
         }
         let in_reach = |node: &ProbedNode| Some((node.id, node.controller_listener.clone()?));
         let controllers: BTreeMap<BrokerId, HostPort> = self.nodes.iter().filter_map(in_reach).collect();
         let tail = (!controllers.is_empty()).then(|| {
-            let config =
-                TailConfig { controllers: controllers.values().cloned().collect(), client: CLIENT_ID.into(), tells_history: false };
+            let config = TailConfig {
+                controllers: controllers.values().cloned().collect(),
+                client: self.to_controllers.clone(),
+                tells_history: false,
+            };
             Tail::start(config, self.board.clock.clone(), self.traffic.clone(), Arc::<Board>::clone(&self.board))
         });
-        tasks.spawn(quorum::watch(Arc::clone(&self.board), controllers, self.traffic.clone()));
+        tasks.spawn(quorum::watch(Arc::clone(&self.board), controllers, self.to_controllers.clone(), self.traffic.clone()));
         let mut meter = Meter::new(&self.board, &self.traffic);
         meter.tell_seconds(&until).await;
         if let Some(tail) = tail {

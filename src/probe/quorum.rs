@@ -4,23 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CLIENT_ID;
 use super::board::Board;
 use crate::ids::{BrokerId, HostPort};
-use crate::kafka::admin::{AdminError, Caller, Traffic};
+use crate::kafka::admin::{AdminError, Caller, Identity, Traffic};
 
 /// Bound of one question. The tail finds out soon whether another controller is the active one, so there is no use in waiting long.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Asks whichever controller is the active one, for ever.
-pub(super) async fn watch(board: Arc<Board>, controllers: BTreeMap<BrokerId, HostPort>, traffic: Traffic) {
+pub(super) async fn watch(board: Arc<Board>, controllers: BTreeMap<BrokerId, HostPort>, client: Identity, traffic: Traffic) {
     let mut asked: Option<(BrokerId, Caller)> = None;
     loop {
         let began = board.clock.now();
         let active = board.controller().and_then(|node| Some((node, controllers.get(&node)?)));
         if let Some((node, listener)) = active {
             let kept = asked.take().filter(|(last, _)| *last == node).map(|(_, caller)| caller);
-            let fresh = || Caller::new(listener.clone(), CLIENT_ID, ANSWER_WITHIN, board.clock.clone(), traffic.clone());
+            let fresh = || Caller::new(listener.clone(), client.clone(), ANSWER_WITHIN, board.clock.clone(), traffic.clone());
             let mut caller = kept.unwrap_or_else(fresh);
             tokio::select! {
                 () = ask(&board, node, &mut caller) => asked = Some((node, caller)),

@@ -6,11 +6,16 @@ use super::board::Board;
 use super::*;
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort};
-use crate::kafka::admin::Traffic;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
+use crate::kafka::admin::{Security, Traffic};
 use crate::record::fact::{Fact, Stamped};
 use crate::record::layer::{BrokerShows, ProbeSecond};
 use crate::record::sink::{self, FactSink, FactSource};
+
+/// Looks at `orders` over listeners that nothing secures.
+fn config(nodes: Vec<ProbedNode>, facts: FactSink) -> ProbeConfig {
+    ProbeConfig { nodes, topics: vec!["orders".into()], clients: Security::plaintext(), controllers: Security::plaintext(), facts }
+}
 
 /// Two brokers; broker 1 leads `orders/0` in epoch 3.
 fn cluster() -> Shared {
@@ -80,7 +85,7 @@ async fn each_broker_is_followed_by_its_own_word() {
     let (one, two) = (FakeBroker::start(1, 0, &state).await, FakeBroker::start(2, 0, &state).await);
     let (facts, mut source) = sink(&clock);
     let nodes = vec![node(1, Some(one.host_port())), node(2, Some(two.host_port())), node(3, None)];
-    let prober = Prober::start(ProbeConfig { nodes, topics: vec!["orders".into()], facts }, &clock).unwrap();
+    let prober = Prober::start(config(nodes, facts), &clock).unwrap();
     let all = |id: i32| ["2 brokers", "orders with 1", "orders/0 led by 1 in 3"].map(|what| format!("{id} shows {what}"));
     let (first, second) = (all(1), all(2));
     let mut expected: Vec<_> = first.iter().chain(&second).map(String::as_str).collect();
@@ -117,7 +122,7 @@ async fn a_broker_that_does_not_answer_keeps_its_one_question() {
     let one = FakeBroker::start(1, 0, &state).await;
     let (facts, mut source) = sink(&clock);
     let nodes = vec![node(1, Some(one.host_port()))];
-    let prober = Prober::start(ProbeConfig { nodes, topics: vec!["orders".into()], facts }, &clock).unwrap();
+    let prober = Prober::start(config(nodes, facts), &clock).unwrap();
     let all = ["1 serves orders/0 in 3: up to 40", "1 shows 1 brokers", "1 shows orders with 1", "1 shows orders/0 led by 1 in 3"];
     assert_told(&mut source, &all).await;
     one.freeze(true);
@@ -153,7 +158,7 @@ async fn only_the_active_controller_is_asked_how_far_nodes_have_fetched() {
     let (facts, mut source) = sink(&clock);
     let board = std::sync::Arc::new(Board::new(Vec::new(), clock, facts));
     let controllers = [(BrokerId(1), one.host_port()), (BrokerId(2), two.host_port())].into();
-    let task = tokio::spawn(quorum::watch(std::sync::Arc::clone(&board), controllers, Traffic::default()));
+    let task = tokio::spawn(quorum::watch(std::sync::Arc::clone(&board), controllers, CLIENT_ID.into(), Traffic::default()));
     let follow = |controller: Option<i32>| {
         board.state().controller = controller.map(BrokerId);
         board.stirred.notify_waiters();
@@ -173,7 +178,7 @@ async fn a_prober_that_is_dropped_asks_no_more() {
     let one = FakeBroker::start(1, 0, &state).await;
     let (facts, mut source) = sink(&clock);
     let nodes = vec![node(1, Some(one.host_port()))];
-    drop(Prober::start(ProbeConfig { nodes, topics: vec!["orders".into()], facts }, &clock).unwrap());
+    drop(Prober::start(config(nodes, facts), &clock).unwrap());
     // The stream ends when the thread has let go of its end.
     let rest = async { while source.next().await.is_some() {} };
     tokio::time::timeout(Duration::from_secs(20), rest).await.unwrap();

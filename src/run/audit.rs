@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::scope;
 use crate::audit::{Index, Ledger, facts, reader};
 use crate::clock::Clock;
-use crate::cluster::Node;
+use crate::cluster::Cluster;
 use crate::digits::grouped;
 use crate::load::payload;
 use crate::plan::model::Plan;
@@ -22,11 +22,12 @@ use crate::ui::Screen;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Reads everything and tells what is there. May be dropped half-way: then nothing is told.
-pub(super) async fn audit(plan: &Plan, nodes: &[Node], ledger: &Ledger, clock: &Clock, screen: &Screen, told: &FactSink) {
+pub(super) async fn audit(plan: &Plan, cluster: &dyn Cluster, ledger: &Ledger, clock: &Clock, screen: &Screen, told: &FactSink) {
     let index = Arc::new(ledger.take());
     let job = reader::Job {
         clock: clock.clone(),
-        brokers: nodes.iter().filter_map(|node| Some((node.id, node.client_listener.clone()?))).collect::<BTreeMap<_, _>>(),
+        security: cluster.access().clients,
+        brokers: cluster.nodes().iter().filter_map(|node| Some((node.id, node.client_listener.clone()?))).collect::<BTreeMap<_, _>>(),
         topics: scope::topics(plan),
         within: plan.audit.within,
     };

@@ -272,7 +272,7 @@ impl Run<'_> {
     async fn make_topics(&self, cluster: &DockerCluster) -> Result<(), RunError> {
         let plan = &self.request.plan;
         self.screen.stage("making topics");
-        let admin = Admin::new(cluster.bootstrap(), "chaos-admin", self.clock.clone());
+        let admin = Admin::new(cluster.bootstrap(), cluster.access().clients.named("chaos-admin"), self.clock.clone());
         if self.request.lent.is_some() {
             topics::delete_all(&admin, cluster.nodes()).await?;
         } else if self.request.reuse {
@@ -305,9 +305,11 @@ impl Run<'_> {
         facts: FactSink,
     ) -> Result<(), RunError> {
         let plan = &self.request.plan;
+        let security = cluster.access().clients;
         let context = EngineContext {
             clock: self.clock.clone(),
             bootstrap: cluster.load_bootstrap(),
+            security: security.clone(),
             load_start,
             steady: phases.steady_at(),
             seed: plan.seed,
@@ -318,7 +320,7 @@ impl Run<'_> {
         };
         let guards = Arc::new(Guards::default());
         let step_facts = Arc::new(StepFacts::new(facts.clone()));
-        let prober = layers::look(cluster.nodes(), self.followed.clone(), self.clock, facts.clone())?;
+        let prober = layers::look(&**cluster, self.followed.clone(), self.clock, facts.clone())?;
         let (steps_at, relay_facts) = (phases.steps_at(), facts.clone());
         // The relay of a lent cluster has served others.
         let refused_before = cluster.relay().map_or(0, Relay::refused);
@@ -333,7 +335,7 @@ impl Run<'_> {
             // What failed is in the facts, and with them in the verdict.
             let _summary = runner.run(&plan.steps, steps_at).await;
         };
-        let led = BrokerProbe::new(self.watched.clone(), brokers::WITHIN, self.clock.clone(), prober.traffic());
+        let led = BrokerProbe::new(self.watched.clone(), brokers::WITHIN, &security, self.clock.clone(), prober.traffic());
         let looking = brokers::watch(Arc::<DockerCluster>::clone(cluster), led, self.clock.clone(), facts.clone());
         let watch = context.generator.watch(self.clock.clone(), facts.clone());
         let load = Load {
@@ -373,7 +375,7 @@ impl Run<'_> {
         let plan = &self.request.plan;
         let why = if plan.audit.is_on {
             self.screen.stage("reading the topics back");
-            let audit = audit::audit(plan, cluster.nodes(), ledger, self.clock, self.screen, facts);
+            let audit = audit::audit(plan, cluster, ledger, self.clock, self.screen, facts);
             match self.unless_stopped(audit).await {
                 Some(()) => return,
                 None => "the run was interrupted",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::RunError;
 use super::steps::StepFacts;
 use crate::clock::Clock;
-use crate::cluster::Node;
+use crate::cluster::{Access, Cluster, Node};
 use crate::fault::{StepEvent, StepSink, What};
 use crate::ids::{HostPort, TopicName};
 use crate::probe::{ProbeConfig, ProbedNode, Prober, StepNudge};
@@ -15,13 +15,14 @@ use crate::record::sink::FactSink;
 ///
 /// # Errors
 /// The system gives no thread.
-pub(super) fn look(nodes: &[Node], topics: Vec<TopicName>, clock: &Clock, facts: FactSink) -> Result<Prober, RunError> {
+pub(super) fn look(cluster: &dyn Cluster, topics: Vec<TopicName>, clock: &Clock, facts: FactSink) -> Result<Prober, RunError> {
     let probed = |node: &Node| ProbedNode {
         id: node.id,
         client_listener: node.client_listener.clone(),
         controller_listener: node.controller_listener.map(|address| HostPort::new(&address.ip().to_string(), address.port())),
     };
-    let config = ProbeConfig { nodes: nodes.iter().map(probed).collect(), topics, facts };
+    let Access { clients, controllers, .. } = cluster.access();
+    let config = ProbeConfig { nodes: cluster.nodes().iter().map(probed).collect(), topics, clients, controllers, facts };
     Prober::start(config, clock).map_err(RunError::Thread)
 }
 

@@ -3,6 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_chaos::kafka::wire::frame::decode_response;
 use kafka_protocol::messages::alter_partition_reassignments_response::{ReassignablePartitionResponse, ReassignableTopicResponse};
+use kafka_protocol::messages::alter_user_scram_credentials_response::AlterUserScramCredentialsResult;
 use kafka_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
 use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
 use kafka_protocol::messages::create_topics_response::{CreatableTopicConfigs, CreatableTopicResult};
@@ -27,15 +28,15 @@ use kafka_protocol::messages::produce_response::{
     BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, TopicProduceResponse,
 };
 use kafka_protocol::messages::{
-    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, ApiVersionsRequest, ApiVersionsResponse, BrokerId,
-    CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest,
-    DeleteTopicsResponse, DescribeClusterRequest, DescribeClusterResponse, DescribeConfigsRequest, DescribeConfigsResponse,
-    DescribeQuorumRequest, DescribeQuorumResponse, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ElectLeadersRequest,
-    ElectLeadersResponse, FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
-    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse, ProduceRequest,
-    ProduceResponse, ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
-    TopicName,
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse, ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreatePartitionsRequest,
+    CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeClusterRequest,
+    DescribeClusterResponse, DescribeConfigsRequest, DescribeConfigsResponse, DescribeQuorumRequest, DescribeQuorumResponse,
+    DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ElectLeadersRequest, ElectLeadersResponse, FetchRequest,
+    FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
+    InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, ResponseHeader,
+    SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, HeaderVersion, Request, StrBytes};
 use uuid::Uuid;
@@ -193,6 +194,7 @@ pub(crate) fn all() -> Vec<Sample> {
     let properties = DescribeConfigsResult::default().with_resource_name(text("orders")).with_configs(vec![property]);
     let altered =
         AlterConfigsResourceResponse::default().with_error_message(Some(text("no such property"))).with_resource_name(text("orders"));
+    let enrolled = AlterUserScramCredentialsResult::default().with_user(text("chaos")).with_error_message(Some(text("no")));
     let logged_in = SaslAuthenticateResponse::default().with_error_message(Some(text("no"))).with_auth_bytes(Bytes::from_static(b"v=x"));
     vec![
         sample::<ApiVersionsRequest>(0, &api_versions(13)),
@@ -225,6 +227,7 @@ pub(crate) fn all() -> Vec<Sample> {
         sample::<DescribeConfigsRequest>(1, &DescribeConfigsResponse::default().with_results(vec![properties.clone()])),
         sample::<DescribeConfigsRequest>(4, &DescribeConfigsResponse::default().with_results(vec![properties])),
         sample::<IncrementalAlterConfigsRequest>(1, &IncrementalAlterConfigsResponse::default().with_responses(vec![altered])),
+        sample::<AlterUserScramCredentialsRequest>(0, &AlterUserScramCredentialsResponse::default().with_results(vec![enrolled])),
         sample::<SaslHandshakeRequest>(1, &SaslHandshakeResponse::default().with_mechanisms(vec![text("PLAIN"), text("SCRAM-SHA-256")])),
         sample::<SaslAuthenticateRequest>(1, &logged_in),
         sample::<SaslAuthenticateRequest>(2, &logged_in),

@@ -60,6 +60,7 @@ pub(crate) fn cluster_spec(kafka: &str, layout: Layout) -> ClusterSpec {
         joining: 0,
         links: LinkNeeds::default(),
         disk: None,
+        security: None,
     }
 }
 

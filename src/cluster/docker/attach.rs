@@ -9,7 +9,7 @@ use crate::cluster::daemon::Daemon;
 use crate::cluster::inventory::{self, Container, RunObjects};
 use crate::cluster::janitor::{self, Fate};
 use crate::cluster::remove::{LastResort, Leash};
-use crate::cluster::{Cluster, ClusterError, Node, NodeState, Progress, Relay, RunId, labels};
+use crate::cluster::{Access, Cluster, ClusterError, Node, NodeState, Progress, Relay, RunId, labels};
 use crate::ids::{BrokerId, HostPort};
 use crate::plan::model::ClusterSpec;
 
@@ -66,7 +66,19 @@ impl DockerCluster {
         let relay = Relay::before(&nodes, &options.clock, options.seed).map_err(|source| ClusterError::Relay { source })?;
         let image = objects.label(labels::IMAGE).unwrap_or_default().to_owned();
         let network = RunNetwork::default();
-        Ok(Self { daemon, run, image, nodes, is_kept: true, is_reused: true, memory_bytes, network, relay, leash })
+        Ok(Self {
+            daemon,
+            run,
+            image,
+            nodes,
+            is_kept: true,
+            is_reused: true,
+            memory_bytes,
+            network,
+            relay,
+            access: Access::default(),
+            leash,
+        })
     }
 
     /// Lets every node run, be reached and use what it used to; what holds its address first.
@@ -147,6 +159,7 @@ mod tests {
             joining: 0,
             links: LinkNeeds::default(),
             disk: None,
+            security: None,
         }
     }
 

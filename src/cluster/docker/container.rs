@@ -137,6 +137,7 @@ mod tests {
             joining: 0,
             links: LinkNeeds::default(),
             disk: None,
+            security: None,
         };
         let labels = HashMap::from([(labels::RUN.to_owned(), "r1".to_owned())]);
         let run = RunId::new("r1").unwrap();

@@ -32,7 +32,7 @@ use futures_util::future::BoxFuture;
 use self::network::RunNetwork;
 use super::daemon::{Daemon, could_not, status_of};
 use super::remove::{self, Leash};
-use super::{Cluster, ClusterError, GuestHost, Limits, Node, NodeState, NodeUsage, Relay, RunId};
+use super::{Access, Cluster, ClusterError, GuestHost, Limits, Node, NodeState, NodeUsage, Relay, RunId};
 use crate::ids::{BrokerId, HostPort};
 
 pub use logs::SavedLog;
@@ -56,6 +56,7 @@ pub struct DockerCluster {
     memory_bytes: u64,
     network: RunNetwork,
     relay: Option<Relay>,
+    access: Access,
     leash: Leash,
 }
 
@@ -283,6 +284,10 @@ impl Cluster for DockerCluster {
 
     fn relay(&self) -> Option<&Relay> {
         self.relay.as_ref()
+    }
+
+    fn access(&self) -> Access {
+        self.access.clone()
     }
 
     fn cut_links<'a>(&'a self, from: BrokerId, to: &'a [BrokerId]) -> BoxFuture<'a, Result<(), ClusterError>> {

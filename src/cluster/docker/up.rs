@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bollard::body_stream;
 use bollard::models::{ContainerCreateBody, VolumeCreateRequest};
-use bollard::query_parameters::{CreateContainerOptionsBuilder, StartContainerOptions};
+use bollard::query_parameters::{CreateContainerOptionsBuilder, StartContainerOptions, UploadToContainerOptionsBuilder};
+use bytes::Bytes;
 use futures_util::future::try_join_all;
+use futures_util::stream;
 
 use super::DockerCluster;
 use super::container::{self, Common};
@@ -19,10 +22,14 @@ use crate::cluster::inventory::RunObjects;
 use crate::cluster::owner::Owner;
 use crate::cluster::properties::{self, Wiring};
 use crate::cluster::remove::{self, LastResort, Leash};
+use crate::cluster::security::{Secrets, tarball};
 use crate::cluster::subnet::Subnet;
 use crate::cluster::{ClusterError, Progress, ProgressFn, Relay, RunId, image, inventory, janitor, labels, ports, ready};
+use crate::kafka::net::security::Secret;
 use crate::plan::model::{ClusterSpec, NODES_MAX, NetworkMode};
 
+/// Where the image looks for properties beside its environment.
+const SERVER_PROPERTIES: &str = "mnt/shared/config/server.properties";
 /// How often other ports are tried.
 const PORT_ATTEMPTS: u32 = 5;
 
@@ -78,6 +85,11 @@ impl DockerCluster {
     /// No engine, no image, no ports, a node that ended, or not ready in time. Nothing is left then either.
     pub async fn up(spec: &ClusterSpec, run: &RunId, options: &UpOptions) -> Result<Self, ClusterError> {
         check(spec, run)?;
+        if options.keep && spec.security.is_some() {
+            return Err(ClusterError::SecuredCannotStay);
+        }
+        let now = options.clock.unix_time_of(options.clock.now());
+        let secrets = spec.security.as_ref().map(|security| Secrets::prepare(security, now)).transpose()?;
         let daemon = Daemon::connect().await?;
         let swept = janitor::sweep(&daemon).await?;
         if !swept.is_empty() {
@@ -109,9 +121,10 @@ impl DockerCluster {
                 memory_bytes: spec.memory_bytes,
                 network: RunNetwork::default(),
                 relay,
+                access: secrets.as_ref().map(|secrets| secrets.access().clone()).unwrap_or_default(),
                 leash: Leash(LastResort::armed(daemon.address(), run)),
             };
-            match cluster.make(spec, &wirings, options).await {
+            match cluster.make(spec, &wirings, secrets.as_ref(), options).await {
                 Ok(()) => return Ok(cluster),
                 Err(error) => last = cluster.unmade(error, options).await?,
             }
@@ -121,7 +134,13 @@ impl DockerCluster {
     }
 
     /// Makes network and containers, starts them and waits until they are ready.
-    async fn make(&self, spec: &ClusterSpec, wirings: &[Wiring], options: &UpOptions) -> Result<(), ClusterError> {
+    async fn make(
+        &self,
+        spec: &ClusterSpec,
+        wirings: &[Wiring],
+        secrets: Option<&Secrets>,
+        options: &UpOptions,
+    ) -> Result<(), ClusterError> {
         let began = options.clock.now();
         let ports = wirings.iter().flat_map(Wiring::ports).collect();
         (options.progress)(Progress::PortsChosen { ports });
@@ -138,6 +157,9 @@ impl DockerCluster {
         for (node, name) in wirings.iter().zip(&nodes) {
             let environment = properties::environment(spec, &self.run, wirings, node, options.request_log)?;
             self.make_container(name, container::node(&common, node, environment)).await?;
+            if let Some(secrets) = secrets {
+                self.hand_over(name, &secrets.server_properties(&self.run, node.id)?).await?;
+            }
         }
         try_join_all(wirings.iter().zip(&nodes).filter(|(node, _)| !node.joins_later).map(async |(node, name)| {
             self.start_container(name).await?;
@@ -145,6 +167,9 @@ impl DockerCluster {
             Ok::<_, ClusterError>(())
         }))
         .await?;
+        if let Some(credentials) = secrets.and_then(Secrets::to_enrol) {
+            ready::enrol(self, credentials, &options.clock, options.ready_within).await?;
+        }
         self.ready(options).await?;
         (options.progress)(Progress::Ready { after: options.clock.now().since(began) });
         if options.keep { self.mark_as_kept(common.labels).await } else { Ok(()) }
@@ -173,6 +198,16 @@ impl DockerCluster {
         let named = CreateContainerOptionsBuilder::new().name(name).build();
         let made = self.daemon.client().create_container(Some(named), request).await;
         made.map(|_| ()).map_err(could_not(format!("make the container {name}")))
+    }
+
+    /// Puts the properties that hold secrets into a container that has not run yet: its environment can be read from outside, its files cannot.
+    async fn hand_over(&self, name: &str, properties: &Secret) -> Result<(), ClusterError> {
+        let into = UploadToContainerOptionsBuilder::new().path("/").build();
+        let archive = tarball(SERVER_PROPERTIES, properties.expose().as_bytes());
+        // As a stream: the engine's client traces bodies that it has in whole, and this one nobody may see.
+        let archive = body_stream(stream::iter([Bytes::from(archive)]));
+        let uploaded = self.daemon.client().upload_to_container(name, Some(into), archive).await;
+        uploaded.map_err(could_not(format!("copy files into the container {name}")))
     }
 
     pub(super) async fn start_container(&self, name: &str) -> Result<(), ClusterError> {
@@ -284,6 +319,7 @@ mod tests {
             joining: 0,
             links: LinkNeeds::default(),
             disk: None,
+            security: None,
         };
         let run = RunId::new("r1").unwrap();
         for layout in [

@@ -27,7 +27,8 @@ const OFFSET_OUT_OF_RANGE: ErrorCode = ErrorCode(1);
 /// Keeps up with who leads, until it is dropped. Brokers are asked in turn, so one that is cut off leads nobody astray for long.
 pub(super) async fn follow(consumer: Arc<Shared>) {
     let ask = |listener: &HostPort| {
-        let admin = Admin::new(vec![listener.clone()], &*consumer.spec.name, consumer.context.clock.clone());
+        let admin =
+            Admin::new(vec![listener.clone()], consumer.context.security.named(&consumer.spec.name), consumer.context.clock.clone());
         admin.with_call_timeout(LOOK_WITHIN).with_patience(Duration::ZERO)
     };
     let admins: Vec<(Admin, &HostPort)> = consumer.brokers.iter().map(|(_, listener)| (ask(listener), listener)).collect();
@@ -46,7 +47,13 @@ pub(super) async fn follow(consumer: Arc<Shared>) {
 
 /// Reads what a broker leads, until it is dropped.
 pub(super) async fn read(consumer: Arc<Shared>, node: BrokerId, listener: HostPort) {
-    let mut caller = Caller::new(listener, &*consumer.spec.name, WITHIN, consumer.context.clock.clone(), Traffic::default());
+    let mut caller = Caller::new(
+        listener,
+        consumer.context.security.named(&consumer.spec.name),
+        WITHIN,
+        consumer.context.clock.clone(),
+        Traffic::default(),
+    );
     loop {
         // Made before the look, it misses nothing.
         let moved = consumer.positions.moved.notified();

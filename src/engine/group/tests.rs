@@ -21,6 +21,7 @@ use crate::engine::recorder::tells::Tells;
 use crate::ids::{PartitionIndex, TopicName};
 use crate::kafka::event::{BatchDelivery, BlockedOn, ClientEvent, ClientObserver, Failure, Outcome, RecordTag, UpdateReason};
 use crate::kafka::net::producer::{Record, TrySendError};
+use crate::kafka::net::security::Security;
 use crate::load::payload;
 use crate::plan::model::{Active, Arrivals, EngineKind, Load, RecordSpec};
 use crate::record::fact::{GroupSecond, Totals};
@@ -198,6 +199,7 @@ impl Rig {
         let context = EngineContext {
             clock: clock.clone(),
             bootstrap: Vec::new(),
+            security: Security::plaintext(),
             load_start: start,
             steady: start + Duration::from_secs(1),
             seed: 7,

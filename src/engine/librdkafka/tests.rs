@@ -9,6 +9,7 @@ use crate::audit::Ledger;
 use crate::clock::Clock;
 use crate::engine::generator::Generator;
 use crate::ids::TopicName;
+use crate::kafka::net::security::Security;
 use crate::plan::model::{Active, Arrivals, EngineKind, Load, RecordSpec};
 use crate::record::fact::{Fact, GroupSecond, Totals};
 use crate::record::sink;
@@ -66,6 +67,7 @@ async fn run(group: &ProducerGroup, load: Duration, drain: Duration) -> (Vec<Gro
     let context = EngineContext {
         clock: clock.clone(),
         bootstrap: Vec::new(),
+        security: Security::plaintext(),
         load_start: start,
         steady: start,
         seed: 7,

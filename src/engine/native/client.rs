@@ -11,6 +11,7 @@ use crate::ids::HostPort;
 use crate::kafka::core::config::ProducerConfig;
 use crate::kafka::event::Failure;
 use crate::kafka::net::producer::{Producer, Record, TrySendError};
+use crate::kafka::net::security::Security;
 
 impl Client for Producer {
     fn try_send(&self, now: Moment, record: &Record<'_>) -> Result<(), TrySendError> {
@@ -36,11 +37,12 @@ impl Client for Producer {
     }
 }
 
-/// Makes producers over TCP.
+/// Makes producers over TCP, secured as the cluster is.
 #[derive(Debug)]
 pub(crate) struct MakeProducer {
     pub(crate) config: ProducerConfig,
     pub(crate) bootstrap: Vec<HostPort>,
+    pub(crate) security: Security,
     pub(crate) clock: Clock,
 }
 
@@ -49,6 +51,6 @@ impl MakeClient for MakeProducer {
     const TELLS: Tells = Tells::EVERYTHING;
 
     fn make(&self, client_id: &str, seed: u64, recorder: Arc<ClientRecorder>) -> Producer {
-        Producer::start(self.config.clone(), self.bootstrap.clone(), client_id, self.clock.clone(), seed, recorder)
+        Producer::start(self.config.clone(), self.bootstrap.clone(), self.security.named(client_id), self.clock.clone(), seed, recorder)
     }
 }

@@ -39,7 +39,7 @@ impl Engine for NativeEngine {
     ) -> BoxFuture<'a, Result<Box<dyn GroupHandle>, EngineError>> {
         let started = Self::config(group).map(|config| {
             let bootstrap = group.bootstrap.clone().unwrap_or_else(|| context.bootstrap.clone());
-            let make = MakeProducer { config, bootstrap, clock: context.clock.clone() };
+            let make = MakeProducer { config, bootstrap, security: context.security.clone(), clock: context.clock.clone() };
             Box::new(start_group(group, context, make)) as Box<dyn GroupHandle>
         });
         ready(started).boxed()

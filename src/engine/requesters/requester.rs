@@ -126,7 +126,8 @@ impl Requester {
         if let Some(connection) = self.connection.take() {
             return Some((*node, connection));
         }
-        match MetadataRequester::connect(listener, &self.client_id.as_str().into(), CONNECT_WITHIN, &group.context.clock).await {
+        let client = group.context.security.named(&self.client_id);
+        match MetadataRequester::connect(listener, &client, CONNECT_WITHIN, &group.context.clock).await {
             Ok(connection) => {
                 group.gathered.lock().connected(true);
                 Some((*node, connection))

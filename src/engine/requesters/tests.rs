@@ -7,6 +7,7 @@ use crate::audit::Ledger;
 use crate::clock::Clock;
 use crate::engine::generator::Generator;
 use crate::kafka::admin::fake::{FakeBroker, Shared as FakeState, shared as fake_state};
+use crate::kafka::net::security::Security;
 use crate::plan::model::Active;
 use crate::record::fact::{Fact, RequesterSecond};
 use crate::record::sink::{self, FactSource};
@@ -30,6 +31,7 @@ impl Bench {
         let context = EngineContext {
             clock,
             bootstrap: Vec::new(),
+            security: Security::plaintext(),
             load_start,
             steady: load_start,
             seed: 7,

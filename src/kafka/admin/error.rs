@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::ids::{TopicName, TopicPartition};
 use crate::kafka::net::rpc::RpcError;
+use crate::kafka::net::security::ScramError;
 use crate::kafka::wire::error::ErrorCode;
 
 /// Why an admin call failed.
@@ -43,6 +44,9 @@ pub enum AdminError {
         /// What is not there.
         missing: &'static str,
     },
+    /// A password cannot be made checkable.
+    #[error("cannot make a user of SCRAM: {0}")]
+    Scram(ScramError),
     /// There is nobody to ask.
     #[error("no bootstrap address was given")]
     NoBootstrap,

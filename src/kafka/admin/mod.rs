@@ -18,6 +18,7 @@ mod fetch;
 mod offsets;
 mod partitions;
 mod requester;
+mod scram;
 #[cfg(test)]
 mod tests;
 mod topics;

@@ -126,6 +126,16 @@ impl RpcError {
         }
     }
 
+    /// Whether there was no connection, or it ended: no answer of the other side's, and none that was too late.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        match self {
+            Self::Connect { .. } | Self::Closed { .. } => true,
+            Self::Handshake { source, .. } => !source.is_authentication(),
+            _ => false,
+        }
+    }
+
     /// Whether the request may have been carried out although no response came.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {

@@ -28,12 +28,24 @@ pub(super) fn layout_of(api: ApiKey) -> Option<Layout> {
         ApiKey::IncrementalAlterConfigs => (1, INCREMENTAL_ALTER_CONFIGS),
         ApiKey::Fetch => (12, FETCH),
         ApiKey::FetchSnapshot => (0, FETCH_SNAPSHOT),
+        ApiKey::AlterUserScramCredentials => (0, ALTER_USER_SCRAM_CREDENTIALS),
         ApiKey::SaslHandshake => (i16::MAX, SASL_HANDSHAKE),
         ApiKey::SaslAuthenticate => (2, SASL_AUTHENTICATE),
         _ => return None,
     };
     Some(Layout { flexible_since, fields })
 }
+
+const USER_SCRAM_RESULTS: &[Field] = &[
+    since(0, Text),     // user
+    since(0, Fixed(2)), // error code
+    since(0, Text),     // error message
+];
+
+const ALTER_USER_SCRAM_CREDENTIALS: &[Field] = &[
+    since(0, Fixed(4)),                           // throttle time ms
+    since(0, Array(&Struct(USER_SCRAM_RESULTS))), // results
+];
 
 const SASL_HANDSHAKE: &[Field] = &[
     since(0, Fixed(2)),     // error code

@@ -2,10 +2,11 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{
-    AlterPartitionReassignmentsRequest, ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest,
-    DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest, DescribeTopicPartitionsRequest, ElectLeadersRequest,
-    FetchRequest, FetchSnapshotRequest, IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest,
-    ListPartitionReassignmentsRequest, MetadataRequest, ProduceRequest, ResponseHeader, SaslAuthenticateRequest, SaslHandshakeRequest,
+    AlterPartitionReassignmentsRequest, AlterUserScramCredentialsRequest, ApiKey, ApiVersionsRequest, CreatePartitionsRequest,
+    CreateTopicsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest, ElectLeadersRequest, FetchRequest, FetchSnapshotRequest, IncrementalAlterConfigsRequest,
+    InitProducerIdRequest, ListOffsetsRequest, ListPartitionReassignmentsRequest, MetadataRequest, ProduceRequest, ResponseHeader,
+    SaslAuthenticateRequest, SaslHandshakeRequest,
 };
 use kafka_protocol::protocol::{Decodable, HeaderVersion, Message, Request};
 use proptest::prelude::*;
@@ -150,6 +151,7 @@ proptest! {
         reads_alike::<IncrementalAlterConfigsRequest>(seed);
         reads_alike::<FetchRequest>(seed);
         reads_alike::<FetchSnapshotRequest>(seed);
+        reads_alike::<AlterUserScramCredentialsRequest>(seed);
         reads_alike::<SaslHandshakeRequest>(seed);
         reads_alike::<SaslAuthenticateRequest>(seed);
     }

@@ -7,6 +7,8 @@ use crate::plan::problem::Problem;
 use crate::plan::raw::Fields;
 use crate::plan::units::show_size;
 
+use super::security;
+
 /// Nodes of a cluster that does not say.
 const NODES_DEFAULT: u16 = 3;
 
@@ -42,6 +44,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Cluster {
         joining: 0,
         links: LinkNeeds::default(),
         disk: layout.and_then(|layout| disk(fields, layout)),
+        security: security::read(fields),
     };
     Cluster { spec, layout, min_in_sync_replicas }
 }
@@ -90,6 +93,9 @@ fn config(fields: &Fields<'_>) -> BTreeMap<String, String> {
         if RESERVED_PROPERTIES.contains(&property.key) {
             let message = format!("`{}` cannot be set here", property.key);
             fields.problems.push(Problem::error(property.key_span, message).hint("it follows from the nodes and the ports of each run"));
+        } else if security::holds_secret(property.key) {
+            let message = format!("`{}` holds a secret, and a plan's text is part of each run's results", property.key);
+            fields.problems.push(Problem::error(property.key_span, message).hint("`[cluster.security]` secures listeners without any"));
         } else {
             config.insert(property.key.to_owned(), property.value);
         }

@@ -18,6 +18,7 @@ mod producers;
 mod ramps;
 mod requesters;
 mod scene;
+mod security;
 mod steps;
 mod targets;
 mod topic_actions;
@@ -81,6 +82,7 @@ pub(super) fn check(root: &Fields<'_>, source: PlanSource) -> Plan {
         audit,
         source,
     };
+    security::check(&plan, &cluster_fields, &producer_fields);
     ramps::check(&plan, &producer_fields, root.problems);
     plan
 }

@@ -7,6 +7,7 @@ mod consumers;
 mod links;
 mod requesters;
 mod sections;
+mod security;
 mod steps;
 mod topics;
 

@@ -3,6 +3,7 @@
 use super::Need::{Default, Optional, Required};
 use super::consumers::CONSUMERS;
 use super::requesters::REQUESTERS;
+use super::security::SECURITY;
 use super::{ASSIGNMENT, Key, Kind, NAME, OneOf, PARTITIONS, REPLICATION, STEP, TOPIC_NAME, Table, key};
 
 /// The whole file.
@@ -96,6 +97,13 @@ pub(in super::super) static CLUSTER: Table = Table {
             Optional,
             "disk = { broker = 2, size = \"64 MiB\" }",
             "Gives a broker a second log directory on a disk of its own that is small enough to be filled.",
+        ),
+        key(
+            "security",
+            Kind::Table(&SECURITY),
+            Optional,
+            "security = { protocol = \"SSL\" }",
+            "How the listeners are secured. Absent: not at all.",
         ),
     ],
     choices: &[OneOf { keys: &["nodes", "brokers"], required: false }, OneOf { keys: &["nodes", "controllers"], required: false }],

@@ -6,6 +6,9 @@ use super::Setting;
 use super::Support::{Honoured, NotYet, Refused};
 use super::Value::{Number, Text, Truth, Whole, WholeOr, Word};
 
+/// What holds a secret.
+const SECRET: super::Support = Refused("secrets never stand in plans: `[cluster.security]` says where the password is found");
+
 const INT_MIN: i64 = i32::MIN as i64;
 const INT_MAX: i64 = i32::MAX as i64;
 const LONG_MIN: i64 = i64::MIN;
@@ -66,7 +69,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("retry.backoff.max.ms", Whole { min: 0, max: LONG_MAX }, Honoured),
     setting("retry.backoff.ms", Whole { min: 0, max: LONG_MAX }, Honoured),
     setting("sasl.client.callback.handler.class", Text, NotYet { like: None }),
-    setting("sasl.jaas.config", Text, NotYet { like: None }),
+    setting("sasl.jaas.config", Text, SECRET),
     setting("sasl.kerberos.kinit.cmd", Text, NotYet { like: None }),
     setting("sasl.kerberos.min.time.before.relogin", Whole { min: LONG_MIN, max: LONG_MAX }, NotYet { like: None }),
     setting("sasl.kerberos.service.name", Text, NotYet { like: None }),
@@ -92,10 +95,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("sasl.oauthbearer.assertion.claim.sub", Text, NotYet { like: None }),
     setting("sasl.oauthbearer.assertion.file", Text, NotYet { like: None }),
     setting("sasl.oauthbearer.assertion.private.key.file", Text, NotYet { like: None }),
-    setting("sasl.oauthbearer.assertion.private.key.passphrase", Text, NotYet { like: None }),
+    setting("sasl.oauthbearer.assertion.private.key.passphrase", Text, SECRET),
     setting("sasl.oauthbearer.assertion.template.file", Text, NotYet { like: None }),
     setting("sasl.oauthbearer.client.credentials.client.id", Text, NotYet { like: None }),
-    setting("sasl.oauthbearer.client.credentials.client.secret", Text, NotYet { like: None }),
+    setting("sasl.oauthbearer.client.credentials.client.secret", Text, SECRET),
     setting("sasl.oauthbearer.clock.skew.seconds", Whole { min: INT_MIN, max: INT_MAX }, NotYet { like: None }),
     setting("sasl.oauthbearer.expected.audience", Text, NotYet { like: None }),
     setting("sasl.oauthbearer.expected.issuer", Text, NotYet { like: None }),
@@ -123,12 +126,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("ssl.enabled.protocols", Text, NotYet { like: None }),
     setting("ssl.endpoint.identification.algorithm", Text, NotYet { like: None }),
     setting("ssl.engine.factory.class", Text, NotYet { like: None }),
-    setting("ssl.key.password", Text, NotYet { like: None }),
+    setting("ssl.key.password", Text, SECRET),
     setting("ssl.keymanager.algorithm", Text, NotYet { like: None }),
     setting("ssl.keystore.certificate.chain", Text, NotYet { like: None }),
-    setting("ssl.keystore.key", Text, NotYet { like: None }),
+    setting("ssl.keystore.key", Text, SECRET),
     setting("ssl.keystore.location", Text, NotYet { like: None }),
-    setting("ssl.keystore.password", Text, NotYet { like: None }),
+    setting("ssl.keystore.password", Text, SECRET),
     setting("ssl.keystore.type", Text, NotYet { like: None }),
     setting("ssl.protocol", Text, NotYet { like: None }),
     setting("ssl.provider", Text, NotYet { like: None }),
@@ -136,7 +139,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("ssl.trustmanager.algorithm", Text, NotYet { like: None }),
     setting("ssl.truststore.certificates", Text, NotYet { like: None }),
     setting("ssl.truststore.location", Text, NotYet { like: None }),
-    setting("ssl.truststore.password", Text, NotYet { like: None }),
+    setting("ssl.truststore.password", Text, SECRET),
     setting("ssl.truststore.type", Text, NotYet { like: None }),
     setting("transaction.timeout.ms", Whole { min: INT_MIN, max: INT_MAX }, NotYet { like: None }),
     setting("transaction.two.phase.commit.enable", Truth, NotYet { like: Some("false") }),

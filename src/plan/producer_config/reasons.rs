@@ -9,8 +9,8 @@ pub fn reason(name: &str) -> &'static str {
         "config.providers" | "interceptor.classes" | "partitioner.class" => "cannot load Java classes",
         "enable.metrics.push" => "sends no metrics of its own to brokers (KIP-714)",
         _ if name.starts_with("metric") => "keeps no Kafka metrics: what it does is in the run's facts",
-        _ if name.starts_with("sasl.") => "does not authenticate",
-        _ if name.starts_with("ssl.") || name.starts_with("security.") => "speaks plain TCP",
+        _ if name.starts_with("sasl.") => "logs in as `[cluster.security]` says",
+        _ if name.starts_with("ssl.") || name.starts_with("security.") => "secures connections as `[cluster.security]` says",
         _ if name.starts_with("transaction") => "knows no transactions",
         _ => "is not built for it yet",
     }

@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 use super::*;
 use crate::cluster::{ClusterError, Limits};
 use crate::ids::HostPort;
-use crate::kafka::admin::Traffic;
 use crate::kafka::admin::fake::{FakeBroker, shared};
+use crate::kafka::admin::{Security, Traffic};
 use crate::probe::WatchedTopic;
 use crate::record::sink::{self, FactSource};
 
@@ -33,7 +33,7 @@ impl Seen {
 }
 
 fn probe(topics: Vec<WatchedTopic>, clock: &Clock) -> BrokerProbe {
-    BrokerProbe::new(topics, WITHIN, clock.clone(), Traffic::default())
+    BrokerProbe::new(topics, WITHIN, &Security::plaintext(), clock.clone(), Traffic::default())
 }
 
 fn never<T: Send + 'static>() -> BoxFuture<'static, Result<T, ClusterError>> {

@@ -6,6 +6,7 @@ use super::*;
 use crate::audit::Ledger;
 use crate::engine::EngineError;
 use crate::engine::generator::Generator;
+use crate::kafka::net::security::Security;
 use crate::plan::model::{self, Active, EngineKind, RecordSpec};
 use crate::record::sink::{self, FactSource};
 use crate::run::stop::StopCause;
@@ -128,6 +129,7 @@ async fn outcome(steps_s: Option<u64>, outstanding_s: u64, stop_after_s: Option<
     let context = EngineContext {
         clock: clock.clone(),
         bootstrap: Vec::new(),
+        security: Security::plaintext(),
         load_start,
         steady: phases.steady_at(),
         seed: 7,

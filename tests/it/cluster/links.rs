@@ -14,6 +14,7 @@ use kafka_chaos::kafka::admin::{Admin, ClusterView, NewTopic, Placement};
 use kafka_chaos::kafka::core::config::ProducerConfig;
 use kafka_chaos::kafka::event::{BatchDelivery, ClientEvent, ClientObserver, Outcome};
 use kafka_chaos::kafka::net::producer::{Producer, Record};
+use kafka_chaos::kafka::net::security::Security;
 use kafka_chaos::plan::model::{Active, ClientFault, ClusterSpec, Layout, LinkNeeds, Pace, RequesterGroup, TopicList};
 use kafka_chaos::record::fact::Fact;
 use kafka_chaos::record::sink;
@@ -151,6 +152,7 @@ async fn requesters_are_counted_as_the_brokers_count_them(cluster: &DockerCluste
     let context = EngineContext {
         clock: clock.clone(),
         bootstrap: cluster.load_bootstrap(),
+        security: Security::plaintext(),
         load_start,
         steady: load_start,
         seed: 7,

@@ -28,7 +28,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 pub use error::{HandshakeError, SecurityError};
 pub use identity::Identity;
 pub use sasl::{Credentials, Mechanism};
-pub use scram::ScramError;
+pub use scram::{ScramError, ScramVerifier};
 pub use secret::Secret;
 pub use stream::Stream;
 pub use tls::{ClientCertificate, TlsSettings};

@@ -9,6 +9,7 @@ use ring::rand::SecureRandom;
 use ring::{digest, hmac, pbkdf2};
 use std::num::NonZeroU32;
 
+use super::sasl::{Credentials, Mechanism};
 use super::secret::Secret;
 
 /// Fewer iterations are refused, as in Java.
@@ -36,6 +37,9 @@ pub enum ScramError {
     /// The broker does not know the password either.
     #[error("the broker could not prove that it knows the password")]
     NotProven,
+    /// A mechanism without SCRAM.
+    #[error("{0} is none of its mechanisms")]
+    OtherMechanism(&'static str),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]
     NoRandomness,
@@ -67,6 +71,41 @@ struct Expected {
 impl std::fmt::Debug for Expected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[hidden]")
+    }
+}
+
+/// What a broker keeps of a password: who has it can check the password, not know it.
+pub struct ScramVerifier {
+    /// Kafka's number of the mechanism.
+    pub mechanism: i8,
+    /// How often it was hashed.
+    pub iterations: i32,
+    /// What it was mixed with.
+    pub salt: Vec<u8>,
+    /// What came of that.
+    pub salted_password: Vec<u8>,
+}
+
+impl std::fmt::Debug for ScramVerifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[hidden]")
+    }
+}
+
+impl ScramVerifier {
+    /// Of a user's password, with a new salt.
+    ///
+    /// # Errors
+    /// The mechanism is not one of SCRAM, or there is no randomness.
+    pub fn of(credentials: &Credentials) -> Result<Self, ScramError> {
+        let (mechanism, hash) = match credentials.mechanism {
+            Mechanism::ScramSha256 => (1, Hash::Sha256),
+            Mechanism::ScramSha512 => (2, Hash::Sha512),
+            Mechanism::Plain => return Err(ScramError::OtherMechanism(Mechanism::Plain.name())),
+        };
+        let salt = nonce()?.into_bytes();
+        let salted_password = hash.salted(&credentials.password, &salt, NonZeroU32::MIN.saturating_add(ITERATIONS_MIN - 1));
+        Ok(Self { mechanism, iterations: 4096, salt, salted_password })
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::scram::{self, ScramError};
+
 /// What stands in place of a secret wherever one would be shown.
 const HIDDEN: &str = "[hidden]";
 
@@ -15,6 +17,14 @@ impl Secret {
     #[must_use]
     pub fn new(value: impl Into<Arc<str>>) -> Self {
         Self(value.into())
+    }
+
+    /// A password that nobody knows yet.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn made_up() -> Result<Self, ScramError> {
+        scram::nonce().map(Self::new)
     }
 
     /// The value itself. What is made of it must not be logged or written down.
