@@ -5,6 +5,7 @@
 
 mod clean;
 mod cluster;
+mod command_config;
 mod compare;
 mod completions;
 mod doctor;

@@ -6,6 +6,7 @@ mod page;
 
 use std::io::{Stdout, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::{Exit, Output};
+use super::{Exit, Output, command_config};
 use crate::clock::{Clock, Moment};
 use crate::ids::{HostPort, PartitionIndex, TopicName};
 use crate::probe::trace::{Change, Diagnosis, Outcome, Picture, Scope, Sighting, Subject, Tracer, changes, diagnose};
@@ -43,10 +44,12 @@ Examples:
   chaos trace --bootstrap 10.0.0.1:9092,10.0.0.2:9092
   chaos trace --bootstrap 10.0.0.1:9092 --topic orders --partition 3
   chaos trace --bootstrap 10.0.0.1:9092 --controller 10.0.0.11:9093,10.0.0.12:9093,10.0.0.13:9093
+  chaos trace --bootstrap 10.0.0.1:9093 --command-config client.properties
   chaos trace --bootstrap 10.0.0.1:9092 --watch
   chaos trace --bootstrap 10.0.0.1:9092 --json | jq -r .sentence
 
-It only asks; it changes nothing. It answers within 5 seconds, whoever is silent. Listeners with TLS or SASL are not spoken to.
+It only asks; it changes nothing. It answers within 5 seconds, whoever is silent. Listeners with TLS or SASL
+are spoken to as --command-config says.
 Exit codes: 0 nothing is wrong, 1 something is stuck or differs, 2 bad arguments, 3 no broker could be asked, 4 too much is unknown to say,
 130 a watch was ended.")]
 pub(super) struct TraceArgs {
@@ -56,6 +59,9 @@ pub(super) struct TraceArgs {
     /// Controllers' own listeners, asked besides
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = super::host_port)]
     controller: Vec<HostPort>,
+    /// How listeners are secured: a file with the properties that Kafka's own tools take; stores are PEM
+    #[arg(long, value_name = "FILE")]
+    command_config: Option<PathBuf>,
     /// Only this topic, all of its partitions [default: all topics, what differs or is unhealthy]
     #[arg(long)]
     topic: Option<String>,
@@ -77,7 +83,8 @@ pub(super) struct TraceArgs {
 pub(super) async fn run(args: TraceArgs, out: &mut Output<Stdout>, colour: bool) -> anyhow::Result<Exit> {
     let clock = Clock::real();
     let scope = Scope { topic: args.topic.as_deref().map(TopicName::from), partition: args.partition.map(PartitionIndex) };
-    let mut tracer = Tracer::new(args.bootstrap, args.controller, scope, clock.clone());
+    let security = args.command_config.as_deref().map(command_config::read).transpose()?.unwrap_or_default();
+    let mut tracer = Tracer::new(args.bootstrap, args.controller, scope, security, clock.clone());
     let view = Shown { as_json: args.json, painter: Painter { enabled: colour } };
     if args.watch {
         return watch(&mut tracer, &clock, view).await;

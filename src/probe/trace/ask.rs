@@ -15,7 +15,7 @@ use super::roll::Roll;
 use super::sighting::{ControllerLog, Heard, Scope, Served, Sighting, Unheard};
 use crate::clock::{Clock, Moment};
 use crate::ids::{BrokerId, HostPort, TopicName, TopicPartition};
-use crate::kafka::admin::{Admin, AdminError, ClusterDescription, ClusterView, EligibleReplicas, InEpoch, QuorumView};
+use crate::kafka::admin::{Admin, AdminError, ClusterDescription, ClusterView, EligibleReplicas, InEpoch, QuorumView, Security};
 use crate::probe::CLIENT_ID;
 
 /// Questions on the way at the same time; those that a controller answers apart from the others, since brokers may hold them back.
@@ -70,8 +70,8 @@ impl Bounds {
 }
 
 impl Asker {
-    pub(super) fn new(scope: Scope, clock: Clock) -> Self {
-        let admin = Admin::new(Vec::new(), CLIENT_ID, clock.clone());
+    pub(super) fn new(scope: Scope, security: &Security, clock: Clock) -> Self {
+        let admin = Admin::new(Vec::new(), security.named(CLIENT_ID), clock.clone());
         Self { admin, clock, scope, permits: Semaphore::new(QUESTIONS_MAX), quorum_permits: Semaphore::new(QUESTIONS_MAX) }
     }
 

@@ -13,6 +13,7 @@ use tokio::time::timeout_at;
 use super::sighting::{ControllerLog, Heard, Silence, Unheard};
 use crate::clock::{Clock, Moment};
 use crate::ids::HostPort;
+use crate::kafka::net::security::Security;
 use crate::kafka::net::traffic::Traffic;
 use crate::kafka::raft::record::MetadataRecord;
 use crate::kafka::raft::{ImageReason, LogEntry, Tail, TailConfig, TailEvent, TailObserver};
@@ -61,9 +62,9 @@ impl Held {
 
 impl LogReader {
     /// Begins to read.
-    pub(super) fn start(controllers: Vec<HostPort>, clock: Clock) -> Self {
+    pub(super) fn start(controllers: Vec<HostPort>, security: &Security, clock: Clock) -> Self {
         let (tell, held) = watch::channel(Held::default());
-        let config = TailConfig { controllers, client: CLIENT_ID.into(), tells_history: false };
+        let config = TailConfig { controllers, client: security.named(CLIENT_ID), tells_history: false };
         Self { _tail: Tail::start(config, clock, Traffic::default(), Arc::new(Keeper(tell))), held }
     }
 
@@ -195,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn a_log_that_nobody_serves_is_waited_for_no_longer_than_told() {
         let clock = Clock::real();
-        let reader = LogReader::start(vec![HostPort::new("127.0.0.1", 1)], clock.clone());
+        let reader = LogReader::start(vec![HostPort::new("127.0.0.1", 1)], &Security::plaintext(), clock.clone());
         let began = clock.now();
         let told = reader.current(&clock, began + Duration::from_millis(200)).await;
         assert!(told.unwrap_err().detail.contains("127.0.0.1:1"), "whom it asked");

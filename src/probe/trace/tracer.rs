@@ -17,7 +17,7 @@ use super::sighting::{Scope, Sighting};
 use super::survey;
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort, TopicName};
-use crate::kafka::admin::InEpoch;
+use crate::kafka::admin::{InEpoch, Security};
 
 /// Partitions that one leader is asked about.
 const SERVED_MAX: usize = 10_000;
@@ -30,6 +30,8 @@ pub struct Tracer {
     asker: Asker,
     bootstrap: Vec<HostPort>,
     controllers: Vec<HostPort>,
+    /// How all listeners are secured.
+    security: Security,
     /// Addresses that earlier rounds have found: the bootstrap list may be dead by now.
     known: BTreeSet<HostPort>,
     topics: SharedTopics,
@@ -38,19 +40,20 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// A tracer that begins with these brokers, and asks these controllers' listeners besides.
+    /// A tracer that begins with these brokers, and asks these controllers' listeners besides; all are secured alike.
     #[must_use]
-    pub fn new(bootstrap: Vec<HostPort>, controllers: Vec<HostPort>, scope: Scope, clock: Clock) -> Self {
-        Self { asker: Asker::new(scope, clock), bootstrap, controllers, known: BTreeSet::new(), topics: SharedTopics::default(), log: None }
+    pub fn new(bootstrap: Vec<HostPort>, controllers: Vec<HostPort>, scope: Scope, security: Security, clock: Clock) -> Self {
+        let asker = Asker::new(scope, &security, clock);
+        Self { asker, bootstrap, controllers, security, known: BTreeSet::new(), topics: SharedTopics::default(), log: None }
     }
 
     /// One round; ends within the time given, whoever is silent.
     pub async fn look(&mut self, within: Duration) -> Sighting {
-        let Self { asker, bootstrap, controllers, known, topics, log } = self;
+        let Self { asker, bootstrap, controllers, security, known, topics, log } = self;
         let began = asker.clock.now();
         let bounds = Bounds::of(began, within);
         if log.is_none() && !controllers.is_empty() {
-            *log = Some(LogReader::start(controllers.clone(), asker.clock.clone()));
+            *log = Some(LogReader::start(controllers.clone(), security, asker.clock.clone()));
         }
         // First: read later, it may have what was committed after a broker has answered, and that broker would be called behind.
         let log_before = asker.log(log.as_ref(), bounds.log_before).await.ok().map(|log| log.image);

@@ -6,6 +6,7 @@
 
 mod error;
 mod identity;
+mod java;
 mod sasl;
 mod scram;
 mod secret;
@@ -27,6 +28,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 pub use error::{HandshakeError, SecurityError};
 pub use identity::Identity;
+pub use java::PropertiesError;
 pub use sasl::{Credentials, Mechanism};
 pub use scram::{ScramError, ScramVerifier};
 pub use secret::Secret;

@@ -24,8 +24,8 @@ fn nobody(case: &Case<'_>) -> Finding {
     let next = if is_controller {
         "An address that speaks Kafka but knows no Metadata is a controller's listener: give it as --controller, and a broker's as --bootstrap."
     } else {
-        "Check each address from this machine: name, port, firewall; whether the process runs; and whether the listener wants TLS or SASL, which \
-         this command does not speak (such a listener closes, or stays silent)."
+        "Check each address from this machine: name, port, firewall; whether the process runs; and whether the listener wants TLS or SASL (without \
+         them it closes, or stays silent): --command-config says how."
     };
     let who = if voices.len() == 1 {
         "The address does not answer".to_owned()

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::clock::Clock;
 use crate::ids::{BrokerId, HostPort};
+use crate::kafka::admin::Security;
 use crate::kafka::admin::fake::{FakeBroker, Shared, shared};
 use crate::kafka::raft::fake::{FakeController, Quorum};
 use crate::probe::trace::diagnosis::Cause;
@@ -27,7 +28,7 @@ async fn cluster() -> (Shared, [FakeBroker; 3]) {
 }
 
 async fn look(bootstrap: Vec<HostPort>) -> Sighting {
-    Tracer::new(bootstrap, vec![], Scope::default(), Clock::real()).look(WITHIN).await
+    Tracer::new(bootstrap, vec![], Scope::default(), Security::plaintext(), Clock::real()).look(WITHIN).await
 }
 
 #[tokio::test]
@@ -94,7 +95,7 @@ async fn a_cluster_without_an_active_controller_is_told_as_one() {
 #[tokio::test]
 async fn later_rounds_know_whom_earlier_ones_have_found() {
     let (_state, [one, two, _three]) = cluster().await;
-    let mut tracer = Tracer::new(vec![one.host_port()], vec![], Scope::default(), Clock::real());
+    let mut tracer = Tracer::new(vec![one.host_port()], vec![], Scope::default(), Security::plaintext(), Clock::real());
     let first = tracer.look(WITHIN).await;
     one.stop().await;
     let second = tracer.look(WITHIN).await;
@@ -121,7 +122,8 @@ async fn what_is_committed_once_brokers_are_asked_was_not_in_the_log_before() {
         }
         quorum.lock().unwrap().commit_topic("payments");
     });
-    let mut tracer = Tracer::new(vec![one.host_port()], vec![controller.address.clone()], Scope::default(), Clock::real());
+    let mut tracer =
+        Tracer::new(vec![one.host_port()], vec![controller.address.clone()], Scope::default(), Security::plaintext(), Clock::real());
     let sighting = tracer.look(3 * WITHIN).await;
     committing.await.unwrap();
     assert_eq!(sighting.log_before.unwrap().topics().len(), 1);
