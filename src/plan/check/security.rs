@@ -62,14 +62,16 @@ fn login(fields: &Fields<'_>) -> Option<Login> {
 /// What a secured cluster cannot be used with.
 pub(super) fn check(plan: &Plan, cluster: &Fields<'_>, producers: &[Fields<'_>]) {
     let Some(security) = &plan.cluster.security else { return };
-    for (group, fields) in plan.producers.iter().zip(producers).filter(|(group, _)| group.engine != EngineKind::Native) {
+    for (group, fields) in plan.producers.iter().zip(producers).filter(|(group, _)| group.engine == EngineKind::Librdkafka) {
         let message = format!("the engine {} cannot speak {}", group.engine.name(), security.protocol());
-        let hint = "only `engine = \"native\"` can be used with `[cluster.security]`";
+        let hint = "take `engine = \"native\"` or `\"java\"` with `[cluster.security]`";
         fields.problems.push(Problem::error(fields.span_of("engine"), message).hint(hint));
     }
     if security.tls && plan.cluster.links.clients {
         let message = "links to clients cannot be hurt in TLS: the relay cannot read who connects".to_owned();
         let problem = Problem::error(cluster.key_span("security"), message);
-        cluster.problems.push(problem.hint("use `protocol = \"SASL_PLAINTEXT\"`, or leave out the steps with `link = { clients = ... }`"));
+        cluster
+            .problems
+            .push(problem.hint("use `protocol = \"SASL_PLAINTEXT\"`, or leave out the steps with `link = { from = \"clients\", ... }`"));
     }
 }

@@ -10,7 +10,7 @@ use crate::plan::raw::{At, Fields, OneOrEach};
 
 use super::dynamic;
 use super::scene::Scene;
-use super::{actions, targets, topics};
+use super::{actions, security, targets, topics};
 
 pub(super) fn recreate(arguments: &Fields<'_>, scene: &mut Scene<'_>) -> Option<Action> {
     let topic = arguments.text("topic")?;
@@ -136,6 +136,10 @@ fn change(arguments: &Fields<'_>, scene: &Scene<'_>) -> Option<PropertyChange> {
     for (key, place) in keys.chain(names.iter().map(|name| (name.value, &name.span))) {
         if RESERVED_PROPERTIES.contains(&key) {
             refuse(place.clone(), format!("`{key}` cannot be changed here"), "it follows from the nodes and the ports of each run");
+        }
+        if security::holds_secret(key) {
+            let message = format!("`{key}` holds a secret, and a plan's text is part of each run's results");
+            refuse(place.clone(), message, "`[cluster.security]` secures listeners without any");
         }
     }
     for name in &names {

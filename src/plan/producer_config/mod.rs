@@ -301,7 +301,7 @@ mod tests {
         insta::assert_snapshot!(said(&[("enable.metrics.push", "true"), ("client.dns.lookup", "resolve_canonical_bootstrap_servers_only"), ("sasl.mechanism", "PLAIN")]).join("\n"), @r#"
         Warning: the native producer does not honour `client.dns.lookup`: it takes a host's next address at each attempt, and looks up no canonical names | it behaves as with "use_all_dns_ips"
         Warning: the native producer does not honour `enable.metrics.push`: it sends no metrics of its own to brokers (KIP-714) | it behaves as with "false"
-        Warning: the native producer does not honour `sasl.mechanism`: it does not authenticate | it has no effect: leave it out, or do not count on it
+        Warning: the native producer does not honour `sasl.mechanism`: it logs in as `[cluster.security]` says | it has no effect: leave it out, or do not count on it
         "#);
     }
 
