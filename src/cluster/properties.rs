@@ -277,6 +277,18 @@ mod tests {
     }
 
     #[test]
+    fn listeners_of_clients_and_controllers_are_secured_alike_and_nothing_secret_is_in_the_environment() {
+        let security = SecuritySpec { tls: true, login: None, valid: None };
+        for (security, protocol) in [(None, "PLAINTEXT"), (Some(security), "SSL")] {
+            let spec = ClusterSpec { security, ..spec(Layout::Combined { nodes: 1 }, NetworkMode::Bridge) };
+            let environment = environment_of(&spec, 1);
+            let expected = format!("INTERNAL:PLAINTEXT,CONTROLLER:{protocol},CLIENT:{protocol}");
+            assert_eq!(environment["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"], expected);
+            assert!(environment.keys().all(|name| !name.contains("SSL") && !name.contains("SASL")), "{environment:?}");
+        }
+    }
+
+    #[test]
     fn listeners_and_voters_follow_layout_and_network() {
         let combined = Layout::Combined { nodes: 2 };
         let apart = Layout::Dedicated { brokers: 1, controllers: 1 };

@@ -24,7 +24,7 @@ use futures_util::future::BoxFuture;
 
 use crate::audit::Ledger;
 use crate::clock::{Clock, Moment};
-use crate::cluster::{ClusterError, GuestHost};
+use crate::cluster::{Access, ClusterError, GuestHost};
 use crate::engine::generator::Generator;
 use crate::ids::HostPort;
 use crate::kafka::net::security::Security;
@@ -70,6 +70,8 @@ pub struct Stage {
     pub clock: Clock,
     /// Listeners of the cluster for clients; a group may have its own list instead.
     pub bootstrap: Vec<HostPort>,
+    /// How clients of other programs get in.
+    pub access: Access,
     /// The plan's seed.
     pub seed: u64,
     /// The cluster's version of Kafka.

@@ -288,6 +288,7 @@ impl Run<'_> {
         let stage = Stage {
             clock: self.clock.clone(),
             bootstrap: cluster.load_bootstrap(),
+            access: cluster.access(),
             seed: plan.seed,
             kafka: plan.cluster.kafka.clone(),
             guests: cluster.guest_host(),

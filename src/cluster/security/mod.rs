@@ -43,6 +43,33 @@ pub struct AccessParts {
     pub credentials: Option<Credentials>,
 }
 
+impl AccessParts {
+    /// What a client of Kafka's own is told, beside where to go: properties, some of which are secret.
+    #[must_use]
+    pub fn java_properties(&self) -> Vec<(&'static str, Secret)> {
+        let protocol = match (&self.authority, &self.credentials) {
+            (Some(_), Some(_)) => "SASL_SSL",
+            (Some(_), None) => "SSL",
+            (None, _) => "SASL_PLAINTEXT",
+        };
+        let mut properties = vec![("security.protocol", Secret::new(protocol))];
+        if let Some(authority) = &self.authority {
+            properties
+                .extend([("ssl.truststore.type", Secret::new("PEM")), ("ssl.truststore.certificates", Secret::new(authority.as_str()))]);
+        }
+        if let Some(certificate) = &self.certificate {
+            let chain = Secret::new(certificate.chain.as_str());
+            properties.extend([("ssl.keystore.type", Secret::new("PEM")), ("ssl.keystore.certificate.chain", chain)]);
+            properties.push(("ssl.keystore.key", certificate.key.clone()));
+        }
+        if let Some(credentials) = &self.credentials {
+            properties.push(("sasl.mechanism", Secret::new(credentials.mechanism.name())));
+            properties.push(("sasl.jaas.config", server::client_login(credentials)));
+        }
+        properties
+    }
+}
+
 /// The secrets of a cluster that is being started.
 #[derive(Debug)]
 pub(super) struct Secrets {

@@ -45,6 +45,13 @@ pub(super) fn properties(
     Secret::new(lines)
 }
 
+/// The line of JAAS by which a client of Kafka's own logs in.
+pub(super) fn client_login(credentials: &Credentials) -> Secret {
+    let module = if credentials.mechanism == Mechanism::Plain { PLAIN_MODULE } else { SCRAM_MODULE };
+    let (user, password) = (quoted(&credentials.user), quoted(credentials.password.expose()));
+    Secret::new(format!("{module} required username=\"{user}\" password=\"{password}\";"))
+}
+
 /// A user that a listener knows.
 fn entry(user: &str, password: &Secret) -> String {
     format!("\"user_{}\"=\"{}\"", quoted(user), quoted(password.expose()))

@@ -112,7 +112,8 @@ async fn prepare(group: &ProducerGroup, stage: &Stage) -> Result<Program, Engine
     let guest = stage.guests.start(&request).await.map_err(of_engine)?;
     let remover = guest.end.remover();
     let bootstrap = group.bootstrap.as_ref().unwrap_or(&stage.bootstrap);
-    let greeted = Program::greet(guest, &settings::text(group, bootstrap, stage.seed), &stage.clock).await;
+    let greeted =
+        Program::greet(guest, settings::text(group, bootstrap, stage.access.parts.as_ref(), stage.seed).expose(), &stage.clock).await;
     match greeted {
         Ok(program) => Ok(program),
         Err(error) => {

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use crate::cluster::AccessParts;
 use crate::engine::schedule;
 use crate::ids::HostPort;
+use crate::kafka::net::security::Secret;
 use crate::plan::model::{Arrivals, Load, ProducerGroup};
 
-/// The settings of a group.
-pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], seed: u64) -> String {
+/// The settings of a group. They may hold what it takes to get into a secured cluster.
+pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], access: Option<&AccessParts>, seed: u64) -> Secret {
     let mut lines = String::new();
     let mut set = |key: &str, value: &str| {
         // Writing into memory has no way to fail.
@@ -37,10 +39,13 @@ pub(super) fn text(group: &ProducerGroup, bootstrap: &[HostPort], seed: u64) -> 
     for (key, value) in &group.config {
         set(&format!("config.{key}"), value);
     }
+    for (key, value) in access.iter().flat_map(|access| access.java_properties()) {
+        set(&format!("config.{key}"), value.expose());
+    }
     let bootstrap: Vec<String> = bootstrap.iter().map(ToString::to_string).collect();
     set("config.bootstrap.servers", &bootstrap.join(","));
     lines.push('\n');
-    lines
+    Secret::new(lines)
 }
 
 /// All but letters, digits and a few signs as `\uXXXX`, which means the same everywhere in a properties file.
@@ -62,17 +67,38 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::engine::java::tests::group;
+    use crate::kafka::net::security::{Credentials, Mechanism};
 
     #[test]
     fn settings_are_lines_of_a_properties_file() {
         let mut group = group(Load::Open { rate_per_second: 0.1 + 0.2, arrivals: Arrivals::Poisson });
         group.ramp = std::time::Duration::from_millis(2_500);
-        group.config.insert("sasl.jaas.config".into(), "a=\"ü\" \n;".into());
-        let text = text(&group, &[HostPort::new("127.0.0.1", 20_001), HostPort::new("127.0.0.1", 20_003)], u64::MAX);
+        group.config.insert("metric.reporters".into(), "a=\"ü\" \n;".into());
+        let bootstrap = [HostPort::new("127.0.0.1", 20_001), HostPort::new("127.0.0.1", 20_003)];
+        let text = text(&group, &bootstrap, None, u64::MAX);
         let expected = "group=steady\nseed=18446744073709551615\nproducers=2\nshare=1\nload=OPEN\npoisson=true\nrate=0.30000000000000004\n\
                         wait=0\nevery=0\nramp=2500000\nsize=100\nkeys=0\ntopic.0=orders\n\
-                        config.sasl.jaas.config=a\\u003d\\u0022\\u00fc\\u0022\\u0020\\u000a\\u003b\n\
+                        config.metric.reporters=a\\u003d\\u0022\\u00fc\\u0022\\u0020\\u000a\\u003b\n\
                         config.bootstrap.servers=127.0.0.1\\u003a20001,127.0.0.1\\u003a20003\n\n";
-        assert_eq!(text, expected);
+        assert_eq!(text.expose(), expected);
+    }
+
+    #[test]
+    fn what_it_takes_to_get_in_is_among_them_and_not_shown() {
+        let credentials = Credentials { mechanism: Mechanism::ScramSha512, user: "ann".into(), password: Secret::new("pen\"cil") };
+        let access = AccessParts { authority: Some("authority".into()), certificate: None, credentials: Some(credentials) };
+        let text = text(&group(Load::Max), &[], Some(&access), 1);
+        let lines: Vec<&str> = text.expose().lines().filter(|line| line.starts_with("config.s")).collect();
+        assert_eq!(
+            lines[..3],
+            ["config.security.protocol=SASL_SSL", "config.ssl.truststore.type=PEM", "config.ssl.truststore.certificates=authority"]
+        );
+        assert_eq!(lines[3], "config.sasl.mechanism=SCRAM-SHA-512");
+        assert!(
+            lines[4].starts_with("config.sasl.jaas.config=org.apache.kafka") && lines[4].contains("pen\\u005c\\u0022cil"),
+            "{}",
+            lines[4]
+        );
+        assert!(!format!("{text:?}").contains("cil"));
     }
 }
