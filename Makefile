@@ -17,7 +17,7 @@ BENCH_MANY_FLAGS ?=
 TORTURE_FLAGS ?=
 # Shorter than criterion's own: medians of these benchmarks change little after a second.
 CRITERION_FLAGS ?= --warm-up-time 1 --measurement-time 3 --sample-size 50 --noplot
-# What is linted and tested; CARGO_FEATURES= leaves what is built from C sources out, and with it the need for C and C++ compilers.
+# What is linted and tested; CARGO_FEATURES= leaves the C client and zstd out, and with them the need for a C++ compiler and make.
 CARGO_FEATURES ?= --all-features
 FUZZ_SECONDS ?= 60
 
@@ -123,11 +123,12 @@ fuzz: c-toolchain ## whatever finds new paths through the wire's decoders, for F
 	  --target $$(rustc -vV | sed -n 's/^host: //p') --bin wire -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -malloc_limit_mb=256
 
 .PHONY: lint
-lint: c-toolchain ## format, clippy, documentation, shell scripts
+lint: c-toolchain ## format, clippy, documentation, licences, shell scripts
 	cargo fmt --check
 	cargo clippy $(LOCKED) --all-targets -- -D warnings
 	cargo clippy $(LOCKED) $(CARGO_FEATURES) --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(LOCKED) $(CARGO_FEATURES) --no-deps --quiet
+	cargo test $(LOCKED) $(CARGO_FEATURES) --quiet --test it licences
 	@for script in $(BASH_SCRIPTS); do bash -n $$script || exit 1; done
 	@for script in $(SH_SCRIPTS); do sh -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck $(BASH_SCRIPTS) $(SH_SCRIPTS); \

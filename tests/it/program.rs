@@ -137,6 +137,15 @@ impl Results {
     }
 }
 
+impl Results {
+    /// What a run that was no program of its own has left; its code is that of its verdict.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let run: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
+        let code = Some(i32::from(run["verdict"] != "PASS"));
+        Self { run, folder: folder.to_path_buf(), code, stdout: String::new(), said: String::new(), keep: tempfile::tempdir().unwrap() }
+    }
+}
+
 /// Runs a plan to its end.
 pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
     let keep = tempfile::tempdir().unwrap();
