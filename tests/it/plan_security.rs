@@ -46,6 +46,14 @@ fn what_cannot_be_had_with_security_is_an_error() {
 }
 
 #[test]
+fn sessions_that_end_are_a_warning() {
+    let session = |text: &str| text.replacen("\"broker.session.timeout.ms\" = 9000", "\"connections.max.reauth.ms\" = 9000", 1);
+    let said = problems(&session(&secured("protocol = \"SASL_PLAINTEXT\"\nmechanism = \"PLAIN\""))).to_string();
+    assert!(said.starts_with("warning: with `connections.max.reauth.ms` brokers close producers' connections"), "{said}");
+    assert_eq!(problems(&session(BASE)).to_string(), "");
+}
+
+#[test]
 fn no_property_of_a_plan_holds_a_secret() {
     for name in ["ssl.keystore.key", "ssl.truststore.password", "listener.name.client.plain.sasl.jaas.config"] {
         let text = BASE.replacen("\"broker.session.timeout.ms\" = 9000", &format!("\"{name}\" = \"x\""), 1);

@@ -9,6 +9,9 @@ use crate::plan::raw::Fields;
 /// Parts of the names of properties that hold secrets.
 const SECRETS: [&str; 6] = ["jaas.config", "password", "passphrase", "keystore.key", "client.secret", ".key.pem"];
 
+/// End of the name of the property that bounds sessions (KIP-368).
+const SESSION_LENGTH: &str = "connections.max.reauth.ms";
+
 /// Whether a property of this name holds a secret, which never stands in a plan.
 pub(super) fn holds_secret(property: &str) -> bool {
     let name = property.to_ascii_lowercase();
@@ -66,6 +69,11 @@ pub(super) fn check(plan: &Plan, cluster: &Fields<'_>, producers: &[Fields<'_>])
         let message = format!("the engine {} cannot speak {}", group.engine.name(), security.protocol());
         let hint = "take `engine = \"native\"` or `\"java\"` with `[cluster.security]`";
         fields.problems.push(Problem::error(fields.span_of("engine"), message).hint(hint));
+    }
+    if security.login.is_some() && plan.cluster.config.keys().any(|name| name.ends_with(SESSION_LENGTH)) {
+        let message = format!("with `{SESSION_LENGTH}` brokers close producers' connections when a session is over");
+        let problem = Problem::warning(cluster.span_of("config"), message);
+        cluster.problems.push(problem.hint("Java's clients log in again on the open connection, and the native producer does not"));
     }
     if security.tls && plan.cluster.links.clients {
         let message = "links to clients cannot be hurt in TLS: the relay cannot read who connects".to_owned();
