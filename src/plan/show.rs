@@ -66,6 +66,15 @@ fn security(security: &SecuritySpec) -> String {
     format!("listeners {}{login}{valid}", security.protocol())
 }
 
+fn security_json(security: &SecuritySpec) -> Value {
+    json!({
+        "protocol": security.protocol(),
+        "mechanism": security.login.as_ref().map(|login| login.mechanism),
+        "user": security.login.as_ref().map(|login| &login.user),
+        "valid_ms": security.valid.map(ms),
+    })
+}
+
 fn network(mode: NetworkMode) -> &'static str {
     match mode {
         NetworkMode::Bridge => "bridge",
@@ -220,6 +229,7 @@ pub fn json(plan: &Plan) -> Value {
             "heap_bytes": cluster.heap_bytes,
             "network": network(cluster.network),
             "config": cluster.config,
+            "security": cluster.security.as_ref().map(security_json),
         },
         "topics": plan.topics.iter().map(topic_json).collect::<Vec<_>>(),
         "producers": plan.producers.iter().map(group_json).collect::<Vec<_>>(),
