@@ -238,15 +238,28 @@ fn a_watch_that_nobody_reads_from_ends_with_a_signal_all_the_same() {
 
 #[test]
 fn its_arguments_are_checked() {
-    let rows: [&[&str]; 5] = [
+    let rows: [&[&str]; 6] = [
         &[],
         &["--bootstrap", "nonsense"],
         &["--bootstrap", "a:1", "--partition", "1"],
         &["--bootstrap", "a:1", "--topic", "t", "--partition", "-1"],
         &["--bootstrap", "a:1", "--controller", "b"],
+        &["--bootstrap", "a:1", "--command-config", "no/such/file"],
     ];
     for arguments in rows {
         let output = chaos(&[&["trace"], arguments].concat()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
+}
+
+#[test]
+fn what_a_file_of_properties_has_wrong_is_told_without_its_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("client.properties");
+    std::fs::write(&path, "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=pencil\n").unwrap();
+    let output = chaos(&["trace", "--bootstrap", "a:1", "--command-config", path.to_str().unwrap()]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("client.properties: cannot be followed") && said.contains("`sasl.jaas.config` does not read"), "{said}");
+    assert!(!said.contains("pencil"), "{said}");
 }

@@ -63,6 +63,7 @@ impl Authority {
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "what `map_err` takes")]
 fn failed(error: rcgen::Error) -> ClusterError {
     ClusterError::Secret { what: "certificates", reason: error.to_string() }
 }

@@ -1,7 +1,7 @@
 //! That no secret is left in results, in what is said, or in anybody's arguments.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::secured::plan_text;
 use crate::program::chaos;
@@ -81,8 +81,7 @@ fn a_password_that_is_not_there_is_told_before_anything_is_started() {
     let security = "protocol = \"SASL_SSL\"\nmechanism = \"PLAIN\"\npassword = { env = \"CHAOS_TEST_NO_SUCH\" }";
     std::fs::write(&plan, plan_text(security, "", "1s")).unwrap();
     let out = folder.path().join("out");
-    let output: std::process::Output =
-        Command::from(chaos(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()])).output().unwrap();
+    let output = chaos(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("the cluster's password cannot be had: the environment has no variable CHAOS_TEST_NO_SUCH"), "{said}");

@@ -142,7 +142,8 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         match frames.next_frame() {
             Ok(Some(answer)) => return Ok(answer),
             Ok(None) => {}
-            Err(error) => return Err(looks_like_tls(&error).then_some(HandshakeError::UnexpectedTls).unwrap_or(error.into())),
+            Err(error) if looks_like_tls(&error) => return Err(HandshakeError::UnexpectedTls),
+            Err(error) => return Err(error.into()),
         }
         chunk.clear();
         if stream.read_buf(&mut chunk).await.map_err(ended)? == 0 {

@@ -124,7 +124,7 @@ impl<'a> Login<'a> {
                 let (token, _) = self.accepted(frame)?;
                 let last = scram.last(text(&token)?)?;
                 self.stage = Stage::ScramLast(scram);
-                self.send_token(Secret::new(last))
+                self.send_token(&last)
             }
             Stage::ScramLast(scram) => {
                 let (token, lifetime) = self.accepted(frame)?;
@@ -170,7 +170,7 @@ impl<'a> Login<'a> {
         let hash = match mechanism {
             Mechanism::Plain => {
                 self.stage = Stage::Plain;
-                return self.send_token(Secret::new(format!("\0{user}\0{}", password.expose())));
+                return self.send_token(&format!("\0{user}\0{}", password.expose()));
             }
             Mechanism::ScramSha256 => Hash::Sha256,
             Mechanism::ScramSha512 => Hash::Sha512,
@@ -178,7 +178,7 @@ impl<'a> Login<'a> {
         let scram = Scram::new(hash, user, password.clone(), nonce()?);
         let first = scram.first();
         self.stage = Stage::ScramFirst(scram);
-        self.send_token(Secret::new(first))
+        self.send_token(&first)
     }
 
     /// The token of an answer to SaslAuthenticate, and for how long the broker is satisfied.
@@ -192,8 +192,8 @@ impl<'a> Login<'a> {
         Ok((answer.auth_bytes, lifetime))
     }
 
-    fn send_token(&mut self, token: Secret) -> Result<Step, HandshakeError> {
-        let token = Bytes::copy_from_slice(token.expose().as_bytes());
+    fn send_token(&mut self, token: &str) -> Result<Step, HandshakeError> {
+        let token = Bytes::copy_from_slice(token.as_bytes());
         self.send(&SaslAuthenticateRequest::default().with_auth_bytes(token), self.authenticate_version)
     }
 

@@ -14,6 +14,7 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 use ring::{digest, hmac, pbkdf2};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -22,6 +23,7 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::certificates::Authority;
+use crate::ids::HostPort;
 use crate::kafka::net::security::{Mechanism, Stream};
 use crate::kafka::wire::messages::encode_api_versions;
 
@@ -92,6 +94,14 @@ impl Broker {
             }
         });
         near
+    }
+
+    /// Where it listens for one connection.
+    pub(super) async fn listen(self) -> HostPort {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = HostPort::new("127.0.0.1", listener.local_addr().unwrap().port());
+        tokio::spawn(async move { self.serve(listener.accept().await.unwrap().0).await });
+        address
     }
 
     /// `None` of an answer: the connection is closed.

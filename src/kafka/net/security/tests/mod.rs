@@ -10,6 +10,10 @@ use kafka_protocol::protocol::StrBytes;
 
 use self::broker::{Broker, Server};
 use self::certificates::{Authority, Validity};
+use crate::clock::Clock;
+use crate::kafka::net::rpc::Rpc;
+use crate::kafka::net::traffic::Traffic;
+
 use super::{ClientCertificate, Credentials, HandshakeError, Mechanism, Secret, Secured, Security, TlsSettings};
 
 const USER: &str = "mallory";
@@ -56,6 +60,18 @@ async fn a_broker_sees_the_clients_certificate() {
     let secured = secure(&security, Broker { tls: Some(server), ..Broker::default() }, "127.0.0.1").await.unwrap();
     assert_eq!((security.protocol(), secured.lifetime), ("SSL", None));
     assert!(broker::greets(secured.stream).await.is_ok(), "who was not accepted could not read");
+}
+
+#[tokio::test]
+async fn a_connection_whose_session_is_nearly_over_is_not_used_again() {
+    let security = Security::new(None, Some(credentials(Mechanism::Plain, PASSWORD))).unwrap();
+    for (lifetime_ms, is_usable) in [(0, true), (60_000, true), (1, false)] {
+        let broker = Broker { lifetime_ms, ..Broker::with_sasl(&[Mechanism::Plain], PASSWORD) }.listen().await;
+        let (clock, client) = (Clock::real(), security.named("test"));
+        let mut rpc = Rpc::connect(&broker, &client, Duration::from_secs(5), &clock, &Traffic::default()).await.unwrap();
+        tokio::time::sleep_until(clock.instant_of(clock.now() + Duration::from_millis(2))).await;
+        assert_eq!(rpc.is_usable(), is_usable, "{lifetime_ms} ms");
+    }
 }
 
 #[test]
