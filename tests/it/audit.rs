@@ -75,8 +75,10 @@ async fn an_audit_agrees_with_kafkas_own_consumer_and_finds_what_was_deleted() {
     let (status, stdout) = running.end();
     eprintln!("{stdout}");
     let results = Results::of(&out, status, stdout);
-    // Nobody said that nothing is lost.
-    assert_eq!(results.code, Some(1), "{}", results.run["reasons"]);
+    // FAIL, or UNKNOWN on a machine that was too busy: in no case does it say that nothing is lost.
+    assert!(matches!(results.code, Some(1 | 4)), "{}", results.run["reasons"]);
+    let unmet = results.run["expectations"].as_array().unwrap().iter().filter(|expected| expected["met"] == false);
+    assert_eq!(unmet.map(|expected| expected["text"].as_str().unwrap()).collect::<Vec<_>>(), ["records.lost == 0"]);
     let read = consumed(&node);
     drop(kept);
     agree(&results, &read);
