@@ -36,6 +36,7 @@ pub use stream::Stream;
 pub use tls::{ClientCertificate, TlsSettings};
 
 use self::sasl::{Login, Step};
+use self::scram::Salted;
 use crate::kafka::wire::frame::{FrameReader, WireError};
 
 /// Bytes read at a time while SASL goes on; its messages are short.
@@ -49,6 +50,8 @@ pub struct Security(Option<Arc<Settings>>);
 struct Settings {
     tls: Option<Arc<ClientConfig>>,
     credentials: Option<Credentials>,
+    /// Of the credentials' password.
+    salted: Salted,
 }
 
 /// A stream on which requests may be made.
@@ -73,7 +76,11 @@ impl Security {
     /// What is wrong with the certificates or the key.
     pub fn new(tls: Option<&TlsSettings>, credentials: Option<Credentials>) -> Result<Self, SecurityError> {
         let tls = tls.map(tls::client_config).transpose()?;
-        Ok(if tls.is_none() && credentials.is_none() { Self(None) } else { Self(Some(Arc::new(Settings { tls, credentials }))) })
+        Ok(if tls.is_none() && credentials.is_none() {
+            Self(None)
+        } else {
+            Self(Some(Arc::new(Settings { tls, credentials, salted: Salted::default() })))
+        })
     }
 
     /// Kafka's name of the protocol (`security.protocol`).
@@ -81,8 +88,8 @@ impl Security {
     pub fn protocol(&self) -> &'static str {
         match self.0.as_deref() {
             None => "PLAINTEXT",
-            Some(Settings { tls: Some(_), credentials: None }) => "SSL",
-            Some(Settings { tls: Some(_), credentials: Some(_) }) => "SASL_SSL",
+            Some(Settings { tls: Some(_), credentials: None, .. }) => "SSL",
+            Some(Settings { tls: Some(_), credentials: Some(_), .. }) => "SASL_SSL",
             Some(Settings { tls: None, .. }) => "SASL_PLAINTEXT",
         }
     }
@@ -108,7 +115,7 @@ impl Security {
         };
         let lifetime = match &settings.credentials {
             None => None,
-            Some(credentials) => log_in(&mut stream, credentials, client_id).await?,
+            Some(credentials) => log_in(&mut stream, credentials, &settings.salted, client_id).await?,
         };
         Ok(Secured { stream, lifetime })
     }
@@ -117,9 +124,10 @@ impl Security {
 async fn log_in<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut Stream<S>,
     credentials: &Credentials,
+    salted: &Salted,
     client_id: &StrBytes,
 ) -> Result<Option<Duration>, HandshakeError> {
-    let (mut login, mut frame) = Login::begin(credentials, client_id)?;
+    let (mut login, mut frame) = Login::begin(credentials, salted, client_id)?;
     let mut frames = FrameReader::default();
     loop {
         let answer = exchange(stream, &mut frames, &frame).await?;

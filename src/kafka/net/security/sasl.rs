@@ -10,7 +10,7 @@ use kafka_protocol::messages::{SaslAuthenticateRequest, SaslHandshakeRequest};
 use kafka_protocol::protocol::{Request, StrBytes};
 
 use super::error::HandshakeError;
-use super::scram::{Hash, Scram, ScramError, nonce};
+use super::scram::{Hash, Salted, Scram, ScramError, nonce};
 use super::secret::Secret;
 use crate::kafka::wire::error::ErrorCode;
 use crate::kafka::wire::frame::{WireError, correlation_id_of, decode_response, encode_request};
@@ -76,29 +76,35 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Login<'a> {
     credentials: &'a Credentials,
+    salted: &'a Salted,
     client_id: StrBytes,
     correlation_id: i32,
     versions: BrokerVersions,
     authenticate_version: i16,
-    stage: Stage,
+    stage: Stage<'a>,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum Stage<'a> {
     Versions { asked: i16 },
     Handshake,
     Plain,
-    ScramFirst(Scram),
-    ScramLast(Scram),
+    ScramFirst(Scram<'a>),
+    ScramLast(Scram<'a>),
 }
 
 impl<'a> Login<'a> {
-    /// A login, and its first frame.
-    pub(super) fn begin(credentials: &'a Credentials, client_id: &StrBytes) -> Result<(Self, BytesMut), HandshakeError> {
+    /// A login, and its first frame. `salted` belongs to the credentials.
+    pub(super) fn begin(
+        credentials: &'a Credentials,
+        salted: &'a Salted,
+        client_id: &StrBytes,
+    ) -> Result<(Self, BytesMut), HandshakeError> {
         let asked = API_VERSIONS_VERSION_MAX;
         let frame = encode_api_versions(0, client_id, asked)?;
         let login = Self {
             credentials,
+            salted,
             client_id: client_id.clone(),
             correlation_id: 0,
             versions: BrokerVersions::default(),
@@ -175,7 +181,7 @@ impl<'a> Login<'a> {
             Mechanism::ScramSha256 => Hash::Sha256,
             Mechanism::ScramSha512 => Hash::Sha512,
         };
-        let scram = Scram::new(hash, user, password.clone(), nonce()?);
+        let scram = Scram::new(hash, user, password, self.salted, nonce()?);
         let first = scram.first();
         self.stage = Stage::ScramFirst(scram);
         self.send_token(&first)

@@ -3,11 +3,13 @@
 //! Pure but for the nonce. Kafka does not prepare names and passwords by SASLprep (its `ScramFormatter.normalize` takes the bytes as they are), which is
 //! why no general library is used. Not here: how messages travel (`sasl`).
 
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::rand::SecureRandom;
 use ring::{digest, hmac, pbkdf2};
-use std::num::NonZeroU32;
 
 use super::sasl::{Credentials, Mechanism};
 use super::secret::Secret;
@@ -52,11 +54,45 @@ pub(super) enum Hash {
     Sha512,
 }
 
+/// The salted password of the last conversation. It is dear on purpose, and the same on all connections until somebody changes it at the brokers: made
+/// anew for each, it would take the load generator's own time (RFC 5802 allows to keep it; a Java client, alone in its process, does not).
+#[derive(Default)]
+pub(super) struct Salted(Mutex<Option<Kept>>);
+
+/// What was made of which salt, by how many iterations.
+struct Kept {
+    salt: Vec<u8>,
+    iterations: NonZeroU32,
+    salted: Vec<u8>,
+}
+
+impl std::fmt::Debug for Salted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[hidden]")
+    }
+}
+
+impl Salted {
+    /// The salted password; who comes meanwhile waits for it instead of making it, too.
+    fn of(&self, hash: Hash, password: &Secret, salt: &[u8], iterations: NonZeroU32) -> Vec<u8> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some(kept) if kept.salt == salt && kept.iterations == iterations => kept.salted.clone(),
+            _ => {
+                let salted = hash.salted(password, salt, iterations);
+                *kept = Some(Kept { salt: salt.to_vec(), iterations, salted: salted.clone() });
+                salted
+            }
+        }
+    }
+}
+
 /// One conversation.
 #[derive(Debug)]
-pub(super) struct Scram {
+pub(super) struct Scram<'a> {
     hash: Hash,
-    password: Secret,
+    password: &'a Secret,
+    salted: &'a Salted,
     client_nonce: String,
     client_first_bare: String,
     /// What the broker must prove itself by; known once its first message was answered.
@@ -116,11 +152,12 @@ pub(super) fn nonce() -> Result<String, ScramError> {
     Ok(BASE64.encode(bytes))
 }
 
-impl Scram {
-    pub(super) fn new(hash: Hash, user: &str, password: Secret, client_nonce: String) -> Self {
+impl<'a> Scram<'a> {
+    /// `salted` belongs to the password, and to no other.
+    pub(super) fn new(hash: Hash, user: &str, password: &'a Secret, salted: &'a Salted, client_nonce: String) -> Self {
         let user = user.replace('=', "=3D").replace(',', "=2C");
         let client_first_bare = format!("n={user},r={client_nonce}");
-        Self { hash, password, client_nonce, client_first_bare, expected: None }
+        Self { hash, password, salted, client_nonce, client_first_bare, expected: None }
     }
 
     /// The client's first message.
@@ -140,7 +177,7 @@ impl Scram {
         let salt = field(server_first, 's').and_then(|salt| BASE64.decode(salt).ok()).ok_or(ScramError::Malformed('s'))?;
         let iterations: u32 = field(server_first, 'i').and_then(|count| count.parse().ok()).ok_or(ScramError::Malformed('i'))?;
         let accepted = Some(iterations).filter(|count| (ITERATIONS_MIN..=ITERATIONS_MAX).contains(count)).and_then(NonZeroU32::new);
-        let salted = self.hash.salted(&self.password, &salt, accepted.ok_or(ScramError::Iterations(iterations))?);
+        let salted = self.salted.of(self.hash, self.password, &salt, accepted.ok_or(ScramError::Iterations(iterations))?);
         let salted = self.hash.key(&salted);
 
         let without_proof = format!("c=biws,r={nonce}");
@@ -206,13 +243,19 @@ mod tests {
     const SERVER_FIRST: &str = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
     const SERVER_LAST: &str = "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
 
-    fn conversation() -> Scram {
-        Scram::new(Hash::Sha256, "user", Secret::new("pencil"), CLIENT_NONCE.to_owned())
+    /// A password with its salted form, which nothing is known of yet.
+    fn pencil() -> (Secret, Salted) {
+        (Secret::new("pencil"), Salted::default())
+    }
+
+    fn conversation((password, salted): &(Secret, Salted)) -> Scram<'_> {
+        Scram::new(Hash::Sha256, "user", password, salted, CLIENT_NONCE.to_owned())
     }
 
     #[test]
     fn the_example_of_rfc_7677_comes_out() {
-        let mut scram = conversation();
+        let pencil = pencil();
+        let mut scram = conversation(&pencil);
         assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
         assert_eq!(
             scram.last(SERVER_FIRST).unwrap(),
@@ -223,7 +266,8 @@ mod tests {
 
     #[test]
     fn a_broker_that_does_not_know_the_password_is_found_out() {
-        let mut scram = conversation();
+        let pencil = pencil();
+        let mut scram = conversation(&pencil);
         assert_eq!(scram.verify(SERVER_LAST), Err(ScramError::NotProven), "before anything was said");
         scram.last(SERVER_FIRST).unwrap();
         assert_eq!(scram.verify(&SERVER_LAST.replace("6rri", "7rri")), Err(ScramError::NotProven));
@@ -244,18 +288,31 @@ mod tests {
             ("e=unknown-user", ScramError::Told("unknown-user".to_owned())),
         ];
         for (message, expected) in rows {
-            assert_eq!(conversation().last(message), Err(expected), "{message}");
+            assert_eq!(conversation(&pencil()).last(message), Err(expected), "{message}");
         }
     }
 
     #[test]
     fn names_are_escaped_nonces_differ_and_nothing_secret_is_shown() {
-        let scram = Scram::new(Hash::Sha512, "a,b=c", Secret::new("pencil"), "x".to_owned());
+        let (password, salted) = pencil();
+        let scram = Scram::new(Hash::Sha512, "a,b=c", &password, &salted, "x".to_owned());
         assert_eq!(scram.first(), "n,,n=a=2Cb=3Dc,r=x");
         let nonces = [nonce().unwrap(), nonce().unwrap()];
         assert!(nonces[0] != nonces[1] && !nonces[0].contains(','), "{nonces:?}");
-        let mut scram = conversation();
+        let pencil = pencil();
+        let mut scram = conversation(&pencil);
         scram.last(SERVER_FIRST).unwrap();
         assert!(!format!("{scram:?}").contains("pencil"));
+    }
+
+    #[test]
+    fn a_salted_password_is_kept_until_its_salt_or_iterations_change() {
+        let (password, salted) = pencil();
+        let of = |salt: &[u8], iterations| salted.of(Hash::Sha256, &password, salt, NonZeroU32::new(iterations).unwrap());
+        let fresh = |salt: &[u8], iterations| Hash::Sha256.salted(&password, salt, NonZeroU32::new(iterations).unwrap());
+        for (salt, iterations) in [(b"one", 1), (b"one", 1), (b"two", 1), (b"two", 2), (b"one", 1)] {
+            assert_eq!(of(salt, iterations), fresh(salt, iterations));
+        }
+        assert_eq!(format!("{salted:?}"), "[hidden]");
     }
 }
