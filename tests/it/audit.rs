@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use kafka_chaos::load::payload;
 use serde_json::Value;
 
-use crate::program::{Kept, Results, Running};
+use crate::program::{Kept, Results, Running, run_json};
 use crate::support;
 
 /// Two groups on one node; one of them compresses. In the recovery there is time to take records away.
@@ -67,7 +67,7 @@ async fn an_audit_agrees_with_kafkas_own_consumer_and_finds_what_was_deleted() {
     let out = folder.path().join("out");
     let mut running = Running::start(&["run", plan.to_str().unwrap(), "--keep", "--out", out.to_str().unwrap()]);
     running.wait_for("recovery");
-    let started: Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let started = run_json(&out);
     let run_id = started["run_id"].as_str().unwrap().to_owned();
     let kept = Kept(run_id.clone());
     let node = format!("chaos-{run_id}-1");

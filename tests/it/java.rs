@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::audit;
-use crate::program::{Running, left_of, run_plan};
+use crate::program::{Running, left_of, run_json, run_plan};
 use crate::support;
 
 /// A plan with one group of Kafka's own client.
@@ -105,7 +105,7 @@ async fn no_container_of_it_outlives_an_interruption_or_its_own_death() {
         let out = folder.path().join(ends);
         let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         running.wait_for("steady: ");
-        let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        let run = run_json(&out);
         let clients = format!("chaos-{}-clients-java", run["run_id"].as_str().unwrap());
         assert!(left_of(&run).contains(&clients), "{:?}", left_of(&run));
         if code == 3 {
@@ -118,7 +118,7 @@ async fn no_container_of_it_outlives_an_interruption_or_its_own_death() {
         assert_eq!(running.said.contains("the Java program ended with code 137"), code == 3, "{}", running.said);
         assert_eq!(left_of(&run), [""; 0], "{ends}");
         if code == 130 {
-            let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+            let run = run_json(&out);
             let count = |name: &str| run["totals"][name].as_u64().unwrap();
             assert!(count("sent") > 0 && count("sent") <= count("due"), "{}", run["totals"]);
         }
@@ -132,7 +132,7 @@ async fn a_chaos_that_is_killed_takes_its_jvm_along_also_beside_a_kept_cluster()
     let out = folder.path().join("out");
     let mut running = Running::start(&["run", plan.to_str().unwrap(), "--keep", "--out", out.to_str().unwrap()]);
     running.wait_for("steady: ");
-    let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run = run_json(&out);
     running.signal("KILL");
     running.end();
     let id = run["run_id"].as_str().unwrap();

@@ -128,19 +128,21 @@ pub(crate) struct Results {
     keep: tempfile::TempDir,
 }
 
-impl Results {
-    /// What a run has left here.
-    pub(crate) fn of(folder: &Path, status: ExitStatus, stdout: String) -> Self {
-        let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
-        let (run, code) = (serde_json::from_str(&run).unwrap(), status.code());
-        Self { run, folder: folder.to_path_buf(), code, stdout, said: String::new(), keep: tempfile::tempdir().unwrap() }
-    }
+/// `run.json` of a run, which may still go on.
+pub(crate) fn run_json(folder: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap()
 }
 
 impl Results {
+    /// What a run has left here.
+    pub(crate) fn of(folder: &Path, status: ExitStatus, stdout: String) -> Self {
+        let (run, code) = (run_json(folder), status.code());
+        Self { run, folder: folder.to_path_buf(), code, stdout, said: String::new(), keep: tempfile::tempdir().unwrap() }
+    }
+
     /// What a run that was no program of its own has left; its code is that of its verdict.
     pub(crate) fn in_folder(folder: &Path) -> Self {
-        let run: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
+        let run = run_json(folder);
         let code = Some(i32::from(run["verdict"] != "PASS"));
         Self { run, folder: folder.to_path_buf(), code, stdout: String::new(), said: String::new(), keep: tempfile::tempdir().unwrap() }
     }
@@ -156,8 +158,7 @@ pub(crate) fn run_plan(plan: &Path, more: &[&str]) -> Results {
     let (status, stdout) = running.end();
     let said = std::mem::take(&mut running.said);
     eprintln!("{stdout}");
-    let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
-    Results { run: serde_json::from_str(&run).unwrap(), folder, code: status.code(), stdout, said, keep }
+    Results { run: run_json(&folder), folder, code: status.code(), stdout, said, keep }
 }
 
 impl Results {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::program::{Results, Running, chaos, left_of, requests_in_logs, run_plan};
+use crate::program::{Results, Running, chaos, left_of, requests_in_logs, run_json, run_plan};
 use crate::{layers, support};
 
 fn shipped(plan: &str) -> PathBuf {
@@ -320,8 +320,7 @@ async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
         }
         let (status, _) = running.end();
         assert_eq!(status.code(), Some(130), "{phase}: {}", running.said);
-        let run = std::fs::read_to_string(out.join("run.json")).unwrap();
-        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        let run = run_json(&out);
         assert_eq!(left_of(&run), [""; 0], "{phase}");
         // What was complete before the signal came keeps its verdict.
         assert_eq!(run["verdict"] == "INTERRUPTED", phase != "removing the cluster", "{phase}: {}", run["verdict"]);
@@ -361,7 +360,7 @@ async fn what_a_killed_chaos_leaves_is_valid_and_cleaned() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     running.signal("KILL");
     running.end();
-    let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run = run_json(&out);
     assert_eq!(run["verdict"], "INTERRUPTED");
     assert!(!left_of(&run).is_empty(), "a killed process cannot clean up");
     let facts = std::fs::read_to_string(out.join("facts.jsonl")).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::secured::plan_text;
-use crate::program::chaos;
+use crate::program::{chaos, run_json};
 use crate::support;
 
 /// Would be found anywhere, and needs every kind of escape on its way to the brokers.
@@ -54,7 +54,7 @@ fn a_secret_is_nowhere_to_be_found_after_a_run() {
         String::from_utf8_lossy(&output.stdout)
     );
     assert_eq!(seen, Vec::<String>::new(), "in the arguments of a process");
-    let run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run = run_json(&out);
     for group in run["groups"].as_array().unwrap() {
         let totals = &group["totals"];
         assert!(totals["ok"].as_u64() > Some(0) && totals["failed"] == 0, "{}: {totals:#}", group["name"]);

@@ -13,9 +13,7 @@ mod torture;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use serde_json::Value;
-
-use crate::program::{Results, Running};
+use crate::program::{Results, Running, run_json};
 
 /// A cluster of one node under a small load: `more` are tables after it.
 fn one_node(folder: &Path, steady: &str, more: &str) -> PathBuf {
@@ -53,8 +51,7 @@ recovery = "3s"
 
 /// The id of a run that goes on.
 fn run_id_in(out: &Path) -> String {
-    let run: Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
-    run["run_id"].as_str().unwrap().to_owned()
+    run_json(out)["run_id"].as_str().unwrap().to_owned()
 }
 
 /// A run that has come to its end.

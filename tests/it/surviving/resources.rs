@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use super::{assert_unknown, ended, one_node, run_id_in};
-use crate::program::{Running, chaos, left_of};
+use crate::program::{Running, chaos, left_of, run_json};
 use crate::support;
 
 /// A small file system; gone when this is dropped.
@@ -51,7 +51,7 @@ async fn a_full_disk_ends_the_run_at_once_and_what_was_recorded_stays() {
     }
     assert!(!running.said.contains("drain"), "figures with holes are none, so why wait for more?");
 
-    let run: Value = serde_json::from_str(&std::fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run = run_json(&out);
     assert_eq!((left_of(&run), run["verdict"].as_str()), (vec![], Some("INTERRUPTED")));
     let facts = std::fs::read_to_string(out.join("facts.jsonl")).unwrap();
     let whole: Vec<&str> = facts.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
