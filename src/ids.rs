@@ -3,6 +3,7 @@
 //! No behaviour lives here; a number that means a broker can never be taken for one that means a partition.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,12 @@ impl HostPort {
     #[must_use]
     pub fn new(host: &str, port: u16) -> Self {
         Self { host: Arc::from(host), port }
+    }
+}
+
+impl From<SocketAddr> for HostPort {
+    fn from(address: SocketAddr) -> Self {
+        Self::new(&address.ip().to_string(), address.port())
     }
 }
 

@@ -35,7 +35,7 @@ struct Round {
 /// [`ClusterError::NotReady`] after `within`, or as soon as they refuse; it shows the nodes' last lines.
 pub(crate) async fn enrol(cluster: &DockerCluster, user: &Credentials, clock: &Clock, within: Duration) -> Result<(), ClusterError> {
     let controllers = cluster.nodes().iter().filter_map(|node| node.controller_listener);
-    let controllers = controllers.map(|address| HostPort::new(&address.ip().to_string(), address.port())).collect();
+    let controllers = controllers.map(HostPort::from).collect();
     let client = cluster.access().controllers.named("chaos-admin");
     let admin = Admin::new(controllers, client, clock.clone()).with_call_timeout(ANSWER_WITHIN).with_patience(within);
     match admin.enrol(user).await {

@@ -2,7 +2,6 @@
 //!
 //! "Acknowledged" is what the engine or one broker says of itself; "observed" is what everybody else can see.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -176,8 +175,7 @@ impl Watch {
 
 /// Where a node is asked whether it serves: its clients' listener, or a dedicated controller's own.
 fn listener_of(node: &Node) -> Option<HostPort> {
-    let of_address = |address: SocketAddr| HostPort::new(&address.ip().to_string(), address.port());
-    node.client_listener.clone().or_else(|| node.controller_listener.map(of_address))
+    node.client_listener.clone().or_else(|| node.controller_listener.map(HostPort::from))
 }
 
 fn is_shown(name: &TopicName, partitions: u32, view: &ClusterView) -> Result<(), String> {

@@ -19,7 +19,7 @@ pub(super) fn look(cluster: &dyn Cluster, topics: Vec<TopicName>, clock: &Clock,
     let probed = |node: &Node| ProbedNode {
         id: node.id,
         client_listener: node.client_listener.clone(),
-        controller_listener: node.controller_listener.map(|address| HostPort::new(&address.ip().to_string(), address.port())),
+        controller_listener: node.controller_listener.map(HostPort::from),
     };
     let Access { clients, controllers, .. } = cluster.access();
     let config = ProbeConfig { nodes: cluster.nodes().iter().map(probed).collect(), topics, clients, controllers, facts };

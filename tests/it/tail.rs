@@ -33,8 +33,7 @@ fn admin_of(cluster: &DockerCluster) -> Admin {
 }
 
 fn controllers_of(cluster: &DockerCluster) -> Vec<HostPort> {
-    let listener = |address: std::net::SocketAddr| HostPort::new(&address.ip().to_string(), address.port());
-    cluster.nodes().iter().filter_map(|node| node.controller_listener.map(listener)).collect()
+    cluster.nodes().iter().filter_map(|node| node.controller_listener.map(HostPort::from)).collect()
 }
 
 async fn make_topic(admin: &Admin, name: &str, partitions: u32, replication_factor: u16, config: &[(&str, &str)]) {

@@ -115,7 +115,7 @@ impl Relay {
     /// Where clients reach a broker.
     #[must_use]
     pub fn listener(&self, broker: BrokerId) -> Option<HostPort> {
-        self.listeners.get(&broker).map(|address| HostPort::new(&address.ip().to_string(), address.port()))
+        self.listeners.get(&broker).copied().map(HostPort::from)
     }
 
     /// Puts a fault in force, or none, on the links between these brokers and all clients or one group, on connections that are there and on
