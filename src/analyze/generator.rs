@@ -10,15 +10,19 @@ use crate::plan::model::Window as NamedWindow;
 use crate::record::fact::{Fact, GeneratorSecond, Stamped};
 use crate::record::histogram::LatencyHistogram;
 
-/// CPU times of one worker.
+/// What one worker has told.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cpu {
-    /// Greatest total.
-    total_us: u64,
-    /// Second and total at the baseline's begin.
+struct Worker {
+    /// Greatest total of its CPU time.
+    cpu_us: u64,
+    /// Second and total of CPU time at the baseline's begin.
     from: Option<(i64, u64)>,
-    /// Second and total at the baseline's end.
+    /// Second and total of CPU time at the baseline's end.
     to: Option<(i64, u64)>,
+    /// What its wall clock was last said to be set by.
+    wall_set_by_us: Option<i64>,
+    /// Connections that it could not make.
+    refused: u64,
 }
 
 /// All workers' health.
@@ -28,14 +32,10 @@ pub(crate) struct Generator {
     all: Option<LatencyHistogram>,
     baseline: Option<LatencyHistogram>,
     after: Option<LatencyHistogram>,
-    cpu: BTreeMap<u32, Cpu>,
+    workers: BTreeMap<u32, Worker>,
     standstill_max_us: u64,
-    /// What each worker's wall clock was last said to be set by.
-    wall_set_by_us: BTreeMap<u32, i64>,
     /// The greatest step between two seconds.
     pub(crate) clock_step_max_us: u64,
-    /// Connections that each worker could not make.
-    refused: BTreeMap<u32, u64>,
     rss_bytes_max: u64,
     threads_max: u64,
     /// Histograms that could not be read.
@@ -56,22 +56,21 @@ impl Generator {
         self.rss_bytes_max = self.rss_bytes_max.max(second.rss_bytes);
         self.threads_max = self.threads_max.max(second.threads);
         let window = Window::of(second.second, self.steady_us);
-        let cpu = self.cpu.entry(worker).or_default();
-        cpu.total_us = cpu.total_us.max(second.cpu_us_total);
+        let worker = self.workers.entry(worker).or_default();
+        worker.cpu_us = worker.cpu_us.max(second.cpu_us_total);
+        worker.refused = worker.refused.max(second.refused_connections);
         if window != Window::Warmup {
             self.standstill_max_us = self.standstill_max_us.max(second.told_late_us);
         }
-        if let Some(before) = self.wall_set_by_us.insert(worker, second.wall_set_by_us) {
+        if let Some(before) = worker.wall_set_by_us.replace(second.wall_set_by_us) {
             self.clock_step_max_us = self.clock_step_max_us.max(second.wall_set_by_us.abs_diff(before));
         }
-        let refused = self.refused.entry(worker).or_default();
-        *refused = (*refused).max(second.refused_connections);
         let sample = Some((second.second, second.cpu_us_total));
         match window {
-            Window::Warmup => cpu.from = sample,
+            Window::Warmup => worker.from = sample,
             Window::Baseline => {
-                cpu.from = cpu.from.or(sample);
-                cpu.to = sample;
+                worker.from = worker.from.or(sample);
+                worker.to = sample;
             }
             Window::After => {}
         }
@@ -106,25 +105,25 @@ impl Generator {
 
     pub(crate) fn finding(&self) -> GeneratorFinding {
         let all = quantiles(self.all.as_ref());
-        let percents: Vec<f64> = self.cpu.values().filter_map(Cpu::baseline_percent).collect();
+        let percents: Vec<f64> = self.workers.values().filter_map(Worker::baseline_percent).collect();
         GeneratorFinding {
             lateness_p50_us: all.map(|q| q.p50_us),
             lateness_p99_us: all.map(|q| q.p99_us),
             lateness_max_us: all.map(|q| q.max_us),
-            cpu_seconds: self.cpu.values().map(|cpu| seconds(cpu.total_us)).sum(),
+            cpu_seconds: self.workers.values().map(|worker| seconds(worker.cpu_us)).sum(),
             rss_bytes_max: self.rss_bytes_max,
             threads_max: self.threads_max,
             baseline_lateness: quantiles(self.baseline.as_ref()),
             after_lateness: quantiles(self.after.as_ref()),
             standstill_max_us: self.standstill_max_us,
             clock_step_max_us: self.clock_step_max_us,
-            refused_connections: self.refused.values().sum(),
+            refused_connections: self.workers.values().map(|worker| worker.refused).sum(),
             baseline_cpu_percent: (!percents.is_empty()).then(|| percents.iter().sum()),
         }
     }
 }
 
-impl Cpu {
+impl Worker {
     fn baseline_percent(&self) -> Option<f64> {
         let ((from, cpu_from), (to, cpu_to)) = (self.from?, self.to?);
         let length = u32::try_from(to - from).ok().filter(|length| *length > 0)?;

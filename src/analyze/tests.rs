@@ -48,6 +48,7 @@ fn verdicts_and_their_first_reasons() {
     let unmet = |stream: Sample| stream.expect("records.ok", ">=", 1e9);
     let stopped = |stream: Sample| stream.at(16_000, Fact::RunEnded { interrupted: Some("SIGINT".to_owned()) });
     let ended = |seen: &mut BrokerSecond| seen.state = Some("exited".to_owned());
+    let out_of_files = |second, count, stream: Sample| stream.generator_second(second, |told| told.refused_connections = count);
     let damaged = |second: &mut ConsumerSecond| second.end_to_end = Some("none".to_owned());
     let table: [(Sample, Verdict, &str); 26] = [
         (calm().end(20_000), Verdict::Pass, ""),
@@ -73,9 +74,9 @@ fn verdicts_and_their_first_reasons() {
         ),
         (killed().generator(11, 12, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
         (killed().generator(11, 12, 500_000).end(20_000), Verdict::Pass, ""),
-        (killed().standstill(18, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
+        (killed().generator_second(18, |told| told.told_late_us = 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
         (
-            killed().out_of_files(3, 2).out_of_files(15, 3).end(20_000),
+            out_of_files(15, 3, out_of_files(3, 2, killed())).end(20_000),
             Verdict::Unknown,
             "3 connections to brokers could not be made: this process may open no more files (`chaos doctor` shows the limit)",
         ),
@@ -120,8 +121,8 @@ fn verdicts_and_their_first_reasons() {
 #[test]
 fn a_clock_that_is_set_is_told_and_one_that_drifts_is_not() {
     let warned = |steps: [i64; 3]| {
-        let [one, two, three] = steps;
-        let stream = killed().clock_set(2, one).clock_set(3, two).clock_set(4, three).end(20_000);
+        let set = |stream: Sample, (second, by)| stream.generator_second(second, |told| told.wall_set_by_us = by);
+        let stream = (2..).zip(steps).fold(killed(), set).end(20_000);
         findings(&stream).warnings.into_iter().filter(|warning| warning.contains("clock was set")).collect::<Vec<_>>()
     };
     assert_eq!(warned([5_000, 150_000, 300_000]), [""; 0]);

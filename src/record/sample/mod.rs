@@ -267,20 +267,10 @@ impl Sample {
         self
     }
 
-    /// A second of a generator with nothing due that was told so late.
-    pub(crate) fn standstill(self, second: i64, told_late_us: u64) -> Self {
-        self.at((second + 1) * 1000, Fact::Generator(Box::new(GeneratorSecond { second, told_late_us, ..GeneratorSecond::default() })))
-    }
-
-    /// A second at whose end the wall clock was set by so much.
-    pub(crate) fn clock_set(self, second: i64, wall_set_by_us: i64) -> Self {
-        let figures = GeneratorSecond { second, wall_set_by_us, ..GeneratorSecond::default() };
-        self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)))
-    }
-
-    /// A second up to which so many connections could not be made.
-    pub(crate) fn out_of_files(self, second: i64, refused_connections: u64) -> Self {
-        let figures = GeneratorSecond { second, refused_connections, ..GeneratorSecond::default() };
+    /// A second of a generator with nothing due.
+    pub(crate) fn generator_second(self, second: i64, change: impl FnOnce(&mut GeneratorSecond)) -> Self {
+        let mut figures = GeneratorSecond { second, ..GeneratorSecond::default() };
+        change(&mut figures);
         self.at((second + 1) * 1000, Fact::Generator(Box::new(figures)))
     }
 
