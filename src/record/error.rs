@@ -24,12 +24,15 @@ pub enum RecordError {
     },
     /// A file has reached its bound.
     #[error(
-        "{} has grown as long as it may: 16 GiB\n  shorten the run, or give it fewer producers and partitions; what was recorded is kept",
-        path.display()
+        "{} has grown as long as it may: {} GiB\n  shorten the run, or give it fewer producers and partitions; what was recorded is kept",
+        path.display(),
+        bytes_max >> 30
     )]
     TooLong {
         /// The file.
         path: PathBuf,
+        /// Its bound.
+        bytes_max: u64,
     },
     /// `--out` names a folder that holds something already.
     #[error("{} exists and is not empty: results of one run are never mixed with another's; name a new folder", path.display())]

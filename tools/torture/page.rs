@@ -69,7 +69,7 @@ fn counted<'a>(values: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Every round as a row.
-pub(crate) fn table(outcomes: &[Outcome]) -> String {
+fn table(outcomes: &[Outcome]) -> String {
     let mut text = "| round | command | blow | when | ended with | verdict | facts | left to clean | outcome |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for one in outcomes {
         let outcome =

@@ -15,7 +15,7 @@ pub(super) use tarball::tarball;
 use self::certificates::Authority;
 use super::{ClusterError, RunId};
 use crate::ids::BrokerId;
-use crate::kafka::net::security::{ClientCertificate, Credentials, Mechanism, Secret, Security, TlsSettings};
+use crate::kafka::net::security::{self, ClientCertificate, Credentials, Mechanism, Secret, Security, TlsSettings};
 use crate::plan::model::{Login, PasswordSource, SecuritySpec};
 
 /// The name in the certificate that clients show.
@@ -47,11 +47,7 @@ impl AccessParts {
     /// What a client of Kafka's own is told, beside where to go: properties, some of which are secret.
     #[must_use]
     pub fn java_properties(&self) -> Vec<(&'static str, Secret)> {
-        let protocol = match (&self.authority, &self.credentials) {
-            (Some(_), Some(_)) => "SASL_SSL",
-            (Some(_), None) => "SSL",
-            (None, _) => "SASL_PLAINTEXT",
-        };
+        let protocol = security::protocol(self.authority.is_some(), self.credentials.is_some());
         let mut properties = vec![("security.protocol", Secret::new(protocol))];
         if let Some(authority) = &self.authority {
             properties

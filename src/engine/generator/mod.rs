@@ -110,8 +110,8 @@ async fn tell_seconds(generator: Arc<Generator>, clock: Clock, facts: FactSink, 
         let now = clock.now();
         let at: Moment = if stopped { now } else { end };
         let mut told = generator.take_second(second, &mut sum);
-        // Beyond 500,000 years.
         told.wall_set_by_us = clock.wall_set_by_us();
+        // No wait lasts as long as the greatest value: 500,000 years.
         told.told_late_us = u64::try_from(now.since(at).as_micros()).unwrap_or(u64::MAX);
         facts.emit(at, Fact::Generator(Box::new(told)));
         if stopped {

@@ -30,7 +30,10 @@ impl FactsFile {
         self.line.clear();
         serde_json::to_writer(&mut self.line, stamped).map_err(|source| RecordError::Json { path: self.path.clone(), source })?;
         self.line.push(b'\n');
-        self.room = self.room.checked_sub(self.line.len() as u64).ok_or_else(|| RecordError::TooLong { path: self.path.clone() })?;
+        self.room = self
+            .room
+            .checked_sub(self.line.len() as u64)
+            .ok_or_else(|| RecordError::TooLong { path: self.path.clone(), bytes_max: BYTES_MAX })?;
         self.writer.write_all(&self.line).map_err(RecordError::io("write", &self.path))
     }
 

@@ -54,6 +54,17 @@ struct Settings {
     salted: Salted,
 }
 
+/// Kafka's name of a protocol (`security.protocol`).
+#[must_use]
+pub fn protocol(tls: bool, sasl: bool) -> &'static str {
+    match (tls, sasl) {
+        (false, false) => "PLAINTEXT",
+        (true, false) => "SSL",
+        (false, true) => "SASL_PLAINTEXT",
+        (true, true) => "SASL_SSL",
+    }
+}
+
 /// A stream on which requests may be made.
 #[derive(Debug)]
 pub struct Secured<S> {
@@ -86,12 +97,7 @@ impl Security {
     /// Kafka's name of the protocol (`security.protocol`).
     #[must_use]
     pub fn protocol(&self) -> &'static str {
-        match self.0.as_deref() {
-            None => "PLAINTEXT",
-            Some(Settings { tls: Some(_), credentials: None, .. }) => "SSL",
-            Some(Settings { tls: Some(_), credentials: Some(_), .. }) => "SASL_SSL",
-            Some(Settings { tls: None, .. }) => "SASL_PLAINTEXT",
-        }
+        self.0.as_deref().map_or("PLAINTEXT", |settings| protocol(settings.tls.is_some(), settings.credentials.is_some()))
     }
 
     /// Makes a connection to `host` ready for requests: TLS, then SASL. Waits for the broker without a bound of its own: whoever calls has one.

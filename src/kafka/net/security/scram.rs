@@ -141,7 +141,7 @@ impl ScramVerifier {
         };
         let salt = nonce()?.into_bytes();
         let salted_password = hash.salted(&credentials.password, &salt, NonZeroU32::MIN.saturating_add(ITERATIONS_MIN - 1));
-        Ok(Self { mechanism, iterations: 4096, salt, salted_password })
+        Ok(Self { mechanism, iterations: ITERATIONS_MIN.cast_signed(), salt, salted_password })
     }
 }
 
