@@ -44,7 +44,6 @@ impl Requester {
         while let Some(due) = self.next_due().await {
             self.due_times.advance();
             while !self.request(due).await {
-                self.is_behind = true;
                 self.broker += 1;
                 self.back_off().await;
             }
@@ -92,18 +91,18 @@ impl Requester {
     async fn request(&mut self, due: Moment) -> bool {
         let group = Arc::clone(&self.group);
         let clock = &group.context.clock;
+        if !self.is_behind {
+            group.context.generator.late(&[u64::try_from(clock.now().since(due).as_micros()).unwrap_or(u64::MAX)]);
+        }
+        // Until it has caught up, what is late is so because of connections and answers.
+        self.is_behind = true;
         let Some((node, mut connection)) = self.connection().await else { return false };
         let sent_at = clock.now();
-        if !self.is_behind {
-            group.context.generator.late(&[u64::try_from(sent_at.since(due).as_micros()).unwrap_or(u64::MAX)]);
-        }
         group.gathered.lock().sent(node);
         let (answer, carried) = connection.ask(&group.question, ANSWER_WITHIN).await;
         let now = clock.now();
         let mut figures = group.gathered.lock();
         figures.carried(carried.request_bytes, carried.response_bytes);
-        // Until it has caught up, what is late is so because of answers.
-        self.is_behind = true;
         match answer {
             Ok(answer) => {
                 figures.answered(now.since(sent_at), now.since(due), &answer);

@@ -10,6 +10,7 @@ use crate::kafka::admin::fake::{FakeBroker, Shared as FakeState, shared as fake_
 use crate::kafka::net::security::Security;
 use crate::plan::model::Active;
 use crate::record::fact::{Fact, RequesterSecond};
+use crate::record::histogram::LatencyHistogram;
 use crate::record::sink::{self, FactSource};
 
 /// Two brokers and what it takes to ask them.
@@ -136,6 +137,21 @@ async fn what_is_not_answered_by_the_end_is_told_as_failed() {
     handle.finish(Duration::from_millis(10)).await;
     let storm = bench.told().remove("storm").unwrap();
     assert_eq!((storm.in_flight, storm.failed, storm.errors["unanswered"]), (0, 2, 2), "{storm:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_long_is_not_the_generators_lateness() {
+    const FROZEN: Duration = Duration::from_millis(600);
+    let mut bench = Bench::new().await;
+    bench.brokers.iter().for_each(|broker| broker.freeze_for(FROZEN));
+    let handle = bench.start(&[group("storm", 2, 20.0, TopicList::All)]);
+    tokio::time::sleep(FROZEN * 2).await;
+    handle.finish(Duration::from_secs(5)).await;
+    let storm = bench.told().remove("storm").unwrap();
+    assert!(storm.ok >= 20 && storm.ok == storm.due, "{storm:?}");
+    let mut lateness = LatencyHistogram::new();
+    bench.context.generator.take_second(0, &mut lateness);
+    assert!(lateness.count() >= 1 && lateness.max_us() < 300_000, "{} us", lateness.max_us());
 }
 
 #[tokio::test]
