@@ -6,28 +6,42 @@
 use std::collections::BTreeMap;
 
 use crate::analyze::findings::UnplannedFinding;
-use crate::ids::BrokerId;
-use crate::record::fact::{Fact, Stamped};
+use crate::ids::{BrokerId, StepNumber};
+use crate::record::fact::{Fact, Stamped, StepOutcome};
 use crate::record::files::millis;
 
-/// What steps have made of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Planned {
-    #[default]
+/// What a step makes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
     Up,
     /// Killed or stopped.
     Down,
     /// Paused.
     Frozen,
-    /// A step has begun to bring it back; looks that began before it still show what was.
-    Returning,
+}
+
+/// What steps have made of a node.
+#[derive(Clone, Debug)]
+struct Planned {
+    /// What it may be seen as: what the last step makes of it, and what it was before as long as a look may show that.
+    may_be: Vec<State>,
+    /// The last step; `None`: there was none.
+    step: Option<StepNumber>,
+    /// When that was done; `None`: it is not, or has failed.
+    done_us: Option<i64>,
+}
+
+impl Default for Planned {
+    fn default() -> Self {
+        Self { may_be: vec![State::Up], step: None, done_us: Some(i64::MIN) }
+    }
 }
 
 /// Nodes that were found otherwise than steps had left them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unplanned {
     planned: BTreeMap<BrokerId, Planned>,
-    /// The first of each node.
+    /// The first of each node; that its container is gone says more than that it had ended.
     found: BTreeMap<BrokerId, UnplannedFinding>,
 }
 
@@ -35,16 +49,23 @@ impl Unplanned {
     /// Takes in a fact. A step's request is told before its call, so what the call does is never seen first.
     pub(crate) fn fold(&mut self, stamped: &Stamped) {
         match &stamped.fact {
-            Fact::StepRequested { action, nodes, .. } => {
-                let planned = match action.as_str() {
-                    "kill" | "stop" => Planned::Down,
-                    "pause" => Planned::Frozen,
-                    "start" | "unpause" => Planned::Returning,
+            Fact::StepRequested { step, action, nodes, .. } => {
+                let state = match action.as_str() {
+                    "kill" | "stop" => State::Down,
+                    "pause" => State::Frozen,
+                    "start" | "unpause" => State::Up,
                     _ => return,
                 };
-                nodes.iter().for_each(|node| {
-                    self.planned.insert(*node, planned);
-                });
+                for node in nodes {
+                    let planned = self.planned.entry(*node).or_default();
+                    planned.may_be.push(state);
+                    (planned.step, planned.done_us) = (Some(*step), None);
+                }
+            }
+            Fact::StepFinished { step, outcome: StepOutcome::Done, .. } => {
+                for planned in self.planned.values_mut().filter(|planned| planned.step == Some(*step)) {
+                    planned.done_us = Some(stamped.time_us);
+                }
             }
             Fact::Broker(seen) => {
                 if let Some(state) = &seen.state {
@@ -55,23 +76,30 @@ impl Unplanned {
         }
     }
 
+    /// A look bears the time at which it began; it is told after all nodes have been looked at, so steps may be told before it that it does not
+    /// show. Only a look that began when the last step was done shows what that made of the node.
     fn saw(&mut self, node: BrokerId, state: &str, time_us: i64) {
         let planned = self.planned.entry(node).or_default();
-        let is_as_planned = match state {
-            "running" => {
-                if *planned == Planned::Returning {
-                    *planned = Planned::Up;
-                }
-                true
-            }
-            "exited" => matches!(planned, Planned::Down | Planned::Returning),
-            "paused" => matches!(planned, Planned::Frozen | Planned::Returning),
-            "absent" => false,
-            _ => true,
+        if planned.done_us.is_some_and(|done_us| time_us > done_us) {
+            planned.may_be.drain(..planned.may_be.len() - 1);
+        }
+        let seen = match state {
+            "running" => State::Up,
+            "exited" => State::Down,
+            "paused" => State::Frozen,
+            "absent" => return self.find(node, state, time_us),
+            _ => return,
         };
-        if !is_as_planned {
-            let finding = UnplannedFinding { node: node.0, state: state.to_owned(), seen_ms: millis(time_us) };
-            self.found.entry(node).or_insert(finding);
+        if !planned.may_be.contains(&seen) {
+            self.find(node, state, time_us);
+        }
+    }
+
+    fn find(&mut self, node: BrokerId, state: &str, time_us: i64) {
+        let finding = UnplannedFinding { node: node.0, state: state.to_owned(), seen_ms: millis(time_us) };
+        let found = self.found.entry(node).or_insert_with(|| finding.clone());
+        if found.state == "exited" && state == "absent" {
+            *found = finding;
         }
     }
 
@@ -87,6 +115,7 @@ impl UnplannedFinding {
         let what = match self.state.as_str() {
             "absent" => "was removed",
             "paused" => "was paused",
+            "running" => "was set going again",
             _ => "ended",
         };
         let seen_s = self.seen_ms / 1000;
@@ -119,19 +148,57 @@ mod tests {
             .broker(2, 1, is("running"))
             .step(1, "kill", "2", 2_500)
             .broker(2, 2, is("exited"))
-            .step(2, "start", "2", 4_500)
+            .child(2, None, None, "start", "2", 4_500)
             .broker(2, 4, is("exited"))
+            .done(2, 5_100, StepOutcome::Done)
             .broker(2, 5, is("running"))
             .step(3, "pause", "2", 6_500)
             .broker(2, 6, is("paused"))
-            .step(4, "unpause", "2", 7_500)
+            .child(4, None, None, "unpause", "2", 7_500)
             .broker(2, 7, is("paused"))
+            .done(4, 8_100, StepOutcome::Done)
             .broker(2, 8, is("running"))
             .step(5, "disconnect", "2", 9_500)
             .broker(2, 9, is("disconnected"))
             .broker(3, 9, is("not-started"))
             .broker(3, 10, |_| {});
         assert_eq!(found(&stream), []);
+    }
+
+    /// A look takes up to 0.7 s, and bears the time at which it began.
+    #[test]
+    fn a_look_that_began_before_a_step_and_is_told_after_it_shows_what_was() {
+        let stream = Sample::new(&[("steady", 1)])
+            .step(1, "pause", "2", 1_500)
+            .step(2, "unpause", "2", 4_050)
+            .step(3, "kill", "2", 4_300)
+            .broker(2, 3, is("paused"))
+            .broker(2, 4, is("exited"))
+            .step(4, "start", "2", 6_100)
+            .step(5, "pause", "2", 6_400)
+            .broker(2, 5, is("exited"))
+            .broker(2, 6, is("paused"));
+        assert_eq!(found(&stream), []);
+        let next = stream.broker(2, 7, is("exited"));
+        assert_eq!(found(&next), [(2, "exited".to_owned(), 8_000)]);
+    }
+
+    #[test]
+    fn a_step_that_is_under_way_or_failed_leaves_what_was_possible() {
+        let stream = Sample::new(&[("steady", 1)])
+            .child(1, None, None, "stop", "2", 1_500)
+            .broker(2, 1, is("running"))
+            .broker(2, 2, is("exited"))
+            .broker(2, 3, is("running"));
+        assert_eq!(found(&stream), []);
+        let done = stream.done(1, 4_100, StepOutcome::Done).broker(2, 3, is("running")).broker(2, 4, is("running"));
+        assert_eq!(found(&done), [(2, "running".to_owned(), 5_000)]);
+    }
+
+    #[test]
+    fn that_a_container_is_gone_says_more_than_that_it_ended() {
+        let stream = Sample::new(&[("steady", 1)]).broker(2, 1, is("exited")).broker(2, 2, is("absent")).broker(2, 3, is("absent"));
+        assert_eq!(found(&stream), [(2, "absent".to_owned(), 3_000)]);
     }
 
     #[test]
