@@ -468,10 +468,13 @@ pub struct GeneratorFinding {
     /// Lateness after the baseline alone.
     pub after_lateness: Option<Quantiles>,
     /// The longest time that the whole process stood still, in the baseline and after it: a frozen or starved machine.
+    #[serde(default)]
     pub standstill_max_us: u64,
     /// The greatest step of the machine's wall clock from one second to the next.
+    #[serde(default)]
     pub clock_step_max_us: u64,
     /// Connections to brokers that could not be made for want of open files.
+    #[serde(default)]
     pub refused_connections: u64,
     /// CPU time in the baseline, in percent of one core, over all workers.
     pub baseline_cpu_percent: Option<f64>,

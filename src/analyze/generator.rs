@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::analyze::findings::GeneratorFinding;
 use crate::analyze::histograms::Histograms;
 use crate::analyze::load::{add, quantiles};
-use crate::analyze::window::Window;
+use crate::analyze::window::{SECOND_US, Window};
 use crate::plan::model::Window as NamedWindow;
 use crate::record::fact::{Fact, GeneratorSecond, Stamped};
 use crate::record::histogram::LatencyHistogram;
@@ -59,9 +59,7 @@ impl Generator {
         let worker = self.workers.entry(worker).or_default();
         worker.cpu_us = worker.cpu_us.max(second.cpu_us_total);
         worker.refused = worker.refused.max(second.refused_connections);
-        if window != Window::Warmup {
-            self.standstill_max_us = self.standstill_max_us.max(second.told_late_us);
-        }
+        self.standstill_max_us = self.standstill_max_us.max(stood_still_us(second));
         if let Some(before) = worker.wall_set_by_us.replace(second.wall_set_by_us) {
             self.clock_step_max_us = self.clock_step_max_us.max(second.wall_set_by_us.abs_diff(before));
         }
@@ -130,6 +128,13 @@ impl Worker {
         // One decimal: more would be noise.
         Some((seconds(cpu_to.saturating_sub(cpu_from)) / f64::from(length) * 1000.0).round() / 10.0)
     }
+}
+
+/// How long the process stood still after a second's end, as far as that lies in the measured part: a stall that begins in the warm-up may
+/// reach into the baseline.
+fn stood_still_us(second: &GeneratorSecond) -> u64 {
+    let end_us = (second.second + 1) * SECOND_US;
+    second.told_late_us.saturating_sub(u64::try_from(-end_us).unwrap_or(0))
 }
 
 fn seconds(us: u64) -> f64 {

@@ -50,7 +50,7 @@ fn verdicts_and_their_first_reasons() {
     let ended = |seen: &mut BrokerSecond| seen.state = Some("exited".to_owned());
     let out_of_files = |second, count, stream: Sample| stream.generator_second(second, |told| told.refused_connections = count);
     let damaged = |second: &mut ConsumerSecond| second.end_to_end = Some("none".to_owned());
-    let table: [(Sample, Verdict, &str); 26] = [
+    let table: [(Sample, Verdict, &str); 28] = [
         (calm().end(20_000), Verdict::Pass, ""),
         (killed().expect("records.failed", "==", 0.0).end(20_000), Verdict::Pass, ""),
         (unmet(killed()).end(20_000), Verdict::Fail, "expected records.ok >= 1000000000, but it is 2200"),
@@ -75,6 +75,9 @@ fn verdicts_and_their_first_reasons() {
         (killed().generator(11, 12, 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
         (killed().generator(11, 12, 500_000).end(20_000), Verdict::Pass, ""),
         (killed().generator_second(18, |told| told.told_late_us = 501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
+        // A stall of the warm-up counts as far as it reaches into the baseline.
+        (killed().generator_second(-2, |told| told.told_late_us = 1_501_000).end(20_000), Verdict::Unknown, STOOD_STILL),
+        (killed().generator_second(-2, |told| told.told_late_us = 1_500_000).end(20_000), Verdict::Pass, ""),
         (
             out_of_files(15, 3, out_of_files(3, 2, killed())).end(20_000),
             Verdict::Unknown,
