@@ -37,6 +37,7 @@ pub(super) async fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result
     if runs.is_empty() {
         writeln!(out, "nothing to clean")?;
     }
+    let mut failed = Vec::new();
     for (run, objects) in runs {
         let fate = janitor::fate_of(&objects);
         let words = fate.words();
@@ -46,9 +47,15 @@ pub(super) async fn run(args: &CleanArgs, out: &mut dyn Write) -> anyhow::Result
             let found = remove::Removed { containers: objects.containers.len(), networks: objects.networks.len() };
             writeln!(out, "{run}: {words}; would remove {}", found.words())?;
         } else {
-            let removed = remove::run(&daemon, &run).await?;
-            writeln!(out, "{run}: {words}; removed {}", removed.words())?;
+            match remove::run(&daemon, &run).await {
+                Ok(removed) => writeln!(out, "{run}: {words}; removed {}", removed.words())?,
+                Err(error) => {
+                    writeln!(out, "{run}: {words}; not all of it could be removed")?;
+                    failed.push(error);
+                }
+            }
         }
     }
-    Ok(Exit::Success)
+    // The others are tried all the same; the first error is the one to tell.
+    failed.into_iter().next().map_or(Ok(Exit::Success), |error| Err(error.into()))
 }

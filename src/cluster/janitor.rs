@@ -1,12 +1,17 @@
 //! Finds clusters that a killed `chaos` has left, and removes them. What a living process owns, what is kept on purpose, and whatever
 //! has no label of ours is left alone.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::daemon::Daemon;
 use super::inventory::{self, RunObjects};
 use super::owner::{Liveness, Owner};
 use super::{ClusterError, remove};
+
+/// Bound of removing one leftover: whoever starts a cluster waits for it, and what does not go within it will hardly go at all.
+const SWEEP_WITHIN: Duration = Duration::from_secs(15);
 
 /// What is to become of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,19 +66,30 @@ fn decide(is_kept: bool, owner: Option<Liveness>) -> Fate {
     }
 }
 
-/// Removes leftovers. Returns their runs.
+/// What a sweep did.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// The runs that were removed.
+    pub removed: Vec<String>,
+    /// Those of which something could not be, and why.
+    pub left: Vec<(String, ClusterError)>,
+}
+
+/// Removes leftovers. One that cannot be removed keeps the others from nothing, and stays for the next sweep.
 ///
 /// # Errors
-/// If the engine does not answer or something cannot be removed.
-pub async fn sweep(daemon: &Daemon) -> Result<Vec<String>, ClusterError> {
-    let mut swept = Vec::new();
+/// If the engine does not say what there is.
+pub async fn sweep(daemon: &Daemon) -> Result<Sweep, ClusterError> {
+    let mut sweep = Sweep::default();
     for (run, objects) in inventory::all(daemon).await? {
         if fate_of(&objects).is_swept(false) {
-            remove::run(daemon, &run).await?;
-            swept.push(run);
+            match remove::run_within(daemon, &run, SWEEP_WITHIN).await {
+                Ok(_) => sweep.removed.push(run),
+                Err(error) => sweep.left.push((run, error)),
+            }
         }
     }
-    Ok(swept)
+    Ok(sweep)
 }
 
 #[cfg(test)]

@@ -17,6 +17,13 @@ pub enum Progress {
         /// Their runs.
         runs: Vec<String>,
     },
+    /// Of a cluster whose owner is dead something could not be removed.
+    NotSwept {
+        /// Its run.
+        run: String,
+        /// Why.
+        message: String,
+    },
     /// The image is not here and is being pulled.
     Pulling {
         /// Its name.
@@ -58,6 +65,7 @@ impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Swept { runs } => write!(f, "removed what dead runs had left: {}", runs.join(", ")),
+            Self::NotSwept { run, message } => write!(f, "what a dead run had left is still there, {run}: {message}"),
             Self::Pulling { image } => write!(f, "pulling {image}"),
             Self::PortsChosen { ports } => {
                 write!(f, "ports {}", ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))

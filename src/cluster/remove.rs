@@ -17,6 +17,8 @@ use super::{ClusterError, RunId};
 
 /// Bound of all attempts to remove a run.
 const REMOVE_WITHIN: Duration = Duration::from_secs(60);
+/// Bound of the last resort's attempts to reach the engine.
+const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 /// Empty listings that mean that nothing is left after a start that was cut off: its last request may still be with the engine when its
 /// sender is gone, and a busy engine takes a while.
 const EMPTY_LISTINGS_AFTER_A_CUT: u32 = 3;
@@ -44,21 +46,24 @@ impl Removed {
 /// Removes a run until nothing of it is listed any more.
 ///
 /// # Errors
-/// [`ClusterError::NotRemoved`] if something is still there after the bound, or the engine does not answer.
+/// What the engine says, or [`ClusterError::NotRemoved`], if something is still there after a minute; [`ClusterError::EngineTooSlow`] if it
+/// does not even list what there is.
 pub async fn run(daemon: &Daemon, run: &str) -> Result<Removed, ClusterError> {
-    until_gone(daemon, run, 1).await
+    run_within(daemon, run, REMOVE_WITHIN).await
+}
+
+/// As [`run`], with another bound.
+pub(super) async fn run_within(daemon: &Daemon, run: &str, within: Duration) -> Result<Removed, ClusterError> {
+    until_gone(daemon, run, 1, within).await
 }
 
 /// Removes a run until so many listings, one after the other, hold nothing of it. An engine that fails is asked again: it may be restarting.
-async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32) -> Result<Removed, ClusterError> {
-    let mut removed = Removed::default();
-    let mut failed = None;
+async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32, within: Duration) -> Result<Removed, ClusterError> {
+    let mut removal = Removal { daemon, run, removed: Removed::default(), left: None, failed: None, failing: None };
     let attempts = async {
         let mut empty = 0;
         loop {
-            let outcome = attempt(daemon, run, &mut removed).await;
-            empty = if matches!(outcome, Ok(true)) { empty + 1 } else { 0 };
-            failed = outcome.err();
+            empty = if removal.attempt().await { empty + 1 } else { 0 };
             if empty == empty_listings {
                 return;
             }
@@ -66,37 +71,91 @@ async fn until_gone(daemon: &Daemon, run: &str, empty_listings: u32) -> Result<R
             tokio::time::sleep(RETRY_AFTER).await;
         }
     };
-    if tokio::time::timeout(REMOVE_WITHIN, attempts).await.is_ok() {
-        return Ok(removed);
+    match tokio::time::timeout(within, attempts).await {
+        Ok(()) => Ok(removal.removed),
+        Err(_) => Err(removal.error(within)),
     }
-    match failed {
-        Some(error) => Err(error),
-        None => {
-            let left = names(&inventory::of_run(daemon, run).await?);
-            Err(ClusterError::NotRemoved { run: run.to_owned(), left, within: REMOVE_WITHIN })
+}
+
+/// A run that is being removed.
+#[derive(Debug)]
+struct Removal<'a> {
+    daemon: &'a Daemon,
+    run: &'a str,
+    removed: Removed,
+    /// Names of what the last listing held.
+    left: Option<String>,
+    /// What went wrong first in the last attempt that came to its end.
+    failed: Option<ClusterError>,
+    /// What goes wrong first in this one.
+    failing: Option<ClusterError>,
+}
+
+impl Removal<'_> {
+    /// Whether a listing held nothing of the run; else removes what it held. What cannot be removed keeps nothing else from being tried.
+    async fn attempt(&mut self) -> bool {
+        let left = inventory::of_run(self.daemon, self.run).await;
+        let is_gone = match left {
+            Ok(left) => {
+                self.left = Some(names(&left));
+                self.containers(&left).await;
+                self.networks(&left).await;
+                self.volumes(&left).await;
+                left == RunObjects::default()
+            }
+            Err(error) => {
+                self.failing = Some(error);
+                false
+            }
+        };
+        self.failed = self.failing.take();
+        is_gone
+    }
+
+    async fn containers(&mut self, left: &RunObjects) {
+        let outcomes = join_all(left.containers.iter().map(|one| container(self.daemon, &one.id, true))).await;
+        for (container, outcome) in left.containers.iter().zip(outcomes) {
+            match outcome {
+                Ok(by_this_call) => self.removed.containers += usize::from(by_this_call),
+                Err(error) => self.fail("container", &container.name, error),
+            }
         }
     }
-}
 
-/// Whether a listing held nothing of the run; else removes what it held.
-async fn attempt(daemon: &Daemon, run: &str, removed: &mut Removed) -> Result<bool, ClusterError> {
-    let left = inventory::of_run(daemon, run).await?;
-    if left == RunObjects::default() {
-        return Ok(true);
+    async fn networks(&mut self, left: &RunObjects) {
+        for network in &left.networks {
+            match self.daemon.client().remove_network(&network.id).await {
+                Ok(()) => self.removed.networks += 1,
+                // Gone already, or a container still hangs on it: the next round sees.
+                Err(error) if matches!(status_of(&error), Some(403 | 404 | 409)) => {}
+                Err(error) => self.fail("network", &network.name, error),
+            }
+        }
     }
-    removed.containers += remove_containers(daemon, &left).await?;
-    removed.networks += remove_networks(daemon, &left).await?;
-    remove_volumes(daemon, &left).await?;
-    Ok(false)
-}
 
-async fn remove_containers(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
-    let outcomes = join_all(left.containers.iter().map(|one| container(daemon, &one.id, true))).await;
-    let mut removed = 0;
-    for (container, outcome) in left.containers.iter().zip(outcomes) {
-        removed += usize::from(outcome.map_err(could_not(format!("remove the container {}", container.name)))?);
+    /// The mark of a kept cluster.
+    async fn volumes(&mut self, left: &RunObjects) {
+        for volume in &left.volumes {
+            match self.daemon.client().remove_volume(&volume.id, None::<RemoveVolumeOptions>).await {
+                Ok(()) => {}
+                Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
+                Err(error) => self.fail("volume", &volume.name, error),
+            }
+        }
     }
-    Ok(removed)
+
+    fn fail(&mut self, kind: &str, name: &str, error: Error) {
+        self.failing.get_or_insert_with(|| could_not(format!("remove the {kind} {name}"))(error));
+    }
+
+    /// Why it is not gone when the bound has passed.
+    fn error(self, within: Duration) -> ClusterError {
+        match (self.failing.or(self.failed), self.left) {
+            (Some(error), _) => error,
+            (None, Some(left)) => ClusterError::NotRemoved { run: self.run.to_owned(), left, within },
+            (None, None) => ClusterError::EngineTooSlow { doing: format!("list what is left of {}", self.run), within },
+        }
+    }
 }
 
 /// Removes a container with its anonymous volumes. Returns whether this call did it: not if it is gone, somebody else removes it, or, without
@@ -113,31 +172,6 @@ pub(super) async fn container(daemon: &Daemon, id_or_name: &str, by_force: bool)
     }
 }
 
-async fn remove_networks(daemon: &Daemon, left: &RunObjects) -> Result<usize, ClusterError> {
-    let mut removed = 0;
-    for network in &left.networks {
-        match daemon.client().remove_network(&network.id).await {
-            Ok(()) => removed += 1,
-            // Gone already, or a container still hangs on it: the next round sees.
-            Err(error) if matches!(status_of(&error), Some(403 | 404 | 409)) => {}
-            Err(error) => return Err(could_not(format!("remove the network {}", network.name))(error)),
-        }
-    }
-    Ok(removed)
-}
-
-/// The mark of a kept cluster.
-async fn remove_volumes(daemon: &Daemon, left: &RunObjects) -> Result<(), ClusterError> {
-    for volume in &left.volumes {
-        match daemon.client().remove_volume(&volume.id, None::<RemoveVolumeOptions>).await {
-            Ok(()) => {}
-            Err(error) if matches!(status_of(&error), Some(404 | 409)) => {}
-            Err(error) => return Err(could_not(format!("remove the volume {}", volume.name))(error)),
-        }
-    }
-    Ok(())
-}
-
 fn names(left: &RunObjects) -> String {
     let others = left.networks.iter().chain(&left.volumes).map(|object| object.name.as_str());
     left.containers.iter().map(|container| container.name.as_str()).chain(others).collect::<Vec<_>>().join(", ")
@@ -146,7 +180,7 @@ fn names(left: &RunObjects) -> String {
 /// Removes a run from where nothing can be awaited: a panic hook, a drop, the second Ctrl-C.
 ///
 /// Cheap to clone; all clones fire once between them, and not at all after an orderly end. Blocks the calling thread until the run is
-/// gone, at most as long as [`run`] takes.
+/// gone, at most half a minute longer than [`run`] takes.
 #[derive(Clone, Debug)]
 pub struct LastResort(Arc<Target>);
 
@@ -182,7 +216,8 @@ impl LastResort {
         let removal = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
             runtime.block_on(async {
-                until_gone(&Daemon::connect_to(&target.address).await?, target.run.as_str(), EMPTY_LISTINGS_AFTER_A_CUT).await
+                let daemon = connected(&target.address).await?;
+                until_gone(&daemon, target.run.as_str(), EMPTY_LISTINGS_AFTER_A_CUT, REMOVE_WITHIN).await
             })
         });
         match removal.join() {
@@ -190,6 +225,23 @@ impl LastResort {
             Err(_) => Err(no_runtime(std::io::Error::other("the removing thread panicked"))),
         }
     }
+}
+
+/// The engine, asked again while it refuses: it may be restarting.
+async fn connected(address: &str) -> Result<Daemon, ClusterError> {
+    let mut refused = None;
+    let attempts = async {
+        loop {
+            match Daemon::connect_to(address).await {
+                Ok(daemon) => return daemon,
+                Err(error) => refused = Some(error),
+            }
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    };
+    tokio::time::timeout(CONNECT_WITHIN, attempts)
+        .await
+        .map_err(|_| refused.unwrap_or_else(|| ClusterError::EngineTooSlow { doing: "answer at all".to_owned(), within: CONNECT_WITHIN }))
 }
 
 fn no_runtime(source: std::io::Error) -> ClusterError {
@@ -213,6 +265,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::fake::FakeEngine;
+    use crate::cluster::labels;
 
     #[tokio::test]
     async fn an_engine_that_is_just_restarting_is_asked_again() {
@@ -234,6 +287,51 @@ mod tests {
         let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
         let error = run(&daemon, "some-run").await.unwrap_err();
         assert!(error.to_string().contains("broken for good"), "{error}");
+    }
+
+    /// A container that the engine fails to remove for good, beside one that it removes, a network and a volume.
+    #[tokio::test]
+    async fn what_fails_for_good_is_said_and_keeps_nothing_else_from_being_removed() {
+        let object =
+            |name: &str| format!(r#"{{"Id":"{name}","Names":["/{name}"],"Name":"{name}","Labels":{{"{}":"some-run"}}}}"#, labels::RUN);
+        let volume = object("mark").replace(r#""Labels""#, r#""Driver":"local","Mountpoint":"","Scope":"local","Options":{},"Labels""#);
+        let lists = [
+            ("/containers/json", format!("[{},{}]", object("stuck"), object("good"))),
+            ("/networks?", format!("[{}]", object("net"))),
+            ("/volumes?", format!(r#"{{"Volumes":[{volume}]}}"#)),
+        ];
+        let engine = FakeEngine::start(move |path| {
+            let list = lists.iter().find(|(list, _)| path.starts_with(list)).map(|(_, list)| list.clone());
+            let removed = if path.contains("stuck") {
+                ("500 Internal Server Error", r#"{"message":"device or resource busy"}"#.to_owned())
+            } else {
+                ("204 No Content", String::new())
+            };
+            Some(list.map_or(removed, |list| ("200 OK", list)))
+        });
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        let error = run_within(&daemon, "some-run", Duration::from_millis(600)).await.unwrap_err().to_string();
+        assert!(error.contains("container stuck") && error.contains("device or resource busy"), "{error}");
+        let asked = engine.asked();
+        for name in ["/containers/stuck", "/containers/good", "/networks/net", "/volumes/mark"] {
+            assert!(asked.iter().filter(|path| path.contains(name)).count() >= 2, "{name}: {asked:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_engine_that_hangs_is_given_up_within_the_bound() {
+        let engine = FakeEngine::start(|_| Some(("200 OK", "[]".to_owned())));
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        let address = engine.address();
+        drop(engine);
+        // Whoever connects now waits in the queue of one that accepts nobody.
+        let path = std::path::PathBuf::from(address.trim_start_matches("unix://"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let bounded = tokio::time::timeout(REMOVE_WITHIN + Duration::from_secs(1), run(&daemon, "some-run"));
+        let error = bounded.await.unwrap().unwrap_err();
+        assert!(error.to_string().contains("list"), "{error}");
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[tokio::test]

@@ -144,7 +144,9 @@ pub async fn run(request: &Request, screen: &Screen, clock: &Clock, stop: &Stop)
 pub(super) fn up_options(screen: &Screen, clock: &Clock) -> UpOptions {
     let screen = screen.clone();
     let progress = move |progress: Progress| match progress {
-        Progress::Swept { .. } | Progress::PortsTaken { .. } => screen.note(Tone::Warning, &progress.to_string()),
+        Progress::Swept { .. } | Progress::NotSwept { .. } | Progress::PortsTaken { .. } => {
+            screen.note(Tone::Warning, &progress.to_string());
+        }
         Progress::Ready { .. } => screen.note(Tone::Plain, &format!("cluster {progress}")),
         _ => screen.stage(&format!("cluster: {progress}")),
     };

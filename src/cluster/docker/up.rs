@@ -92,8 +92,11 @@ impl DockerCluster {
         let secrets = spec.security.as_ref().map(|security| Secrets::prepare(security, now)).transpose()?;
         let daemon = Daemon::connect().await?;
         let swept = janitor::sweep(&daemon).await?;
-        if !swept.is_empty() {
-            (options.progress)(Progress::Swept { runs: swept });
+        if !swept.removed.is_empty() {
+            (options.progress)(Progress::Swept { runs: swept.removed });
+        }
+        for (run, error) in swept.left {
+            (options.progress)(Progress::NotSwept { run, message: error.to_string() });
         }
         if inventory::of_run(&daemon, run.as_str()).await? != RunObjects::default() {
             return Err(ClusterError::RunExists(run.to_string()));
