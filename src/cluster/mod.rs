@@ -35,7 +35,7 @@ pub mod remove;
 mod security;
 mod subnet;
 
-pub use docker::{DockerCluster, RequestCounts, SavedLog, UpOptions};
+pub use docker::{DockerCluster, RequestCounts, SavedLog, SavedLogs, UpOptions};
 pub use error::ClusterError;
 pub use guest::GuestHost;
 pub use labels::RunId;

@@ -29,7 +29,7 @@ use crate::analyze::expectation_fact;
 use crate::audit::Ledger;
 use crate::audit::ledger::RECORDS_MAX;
 use crate::clock::{Clock, Moment};
-use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, Relay, RunId, SavedLog, UpOptions};
+use crate::cluster::{Cluster, ClusterError, DockerCluster, Progress, Relay, RunId, SavedLog, SavedLogs, UpOptions};
 use crate::engine::generator::Generator;
 use crate::engine::{EngineContext, Stage};
 use crate::fault::{Guards, StepRunner};
@@ -436,24 +436,29 @@ impl Run<'_> {
         tokio::select! {
             () = enough => {}
             saved = cluster.save_logs(&folder) => match saved {
-                Ok(logs) => {
-                    self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display()));
-                    self.count_requests(cluster, &logs);
+                Ok(SavedLogs { logs, failed }) => {
+                    failed.iter().for_each(|error| self.screen.note(Tone::Warning, &format!("a node's log could not be saved: {error}")));
+                    if !logs.is_empty() {
+                        self.screen.note(Tone::Plain, &format!("brokers' logs are in {}", folder.display()));
+                    }
+                    self.count_requests(cluster, failed.is_empty().then_some(&logs));
                 }
                 Err(error) => self.screen.note(Tone::Warning, &format!("brokers' logs could not be saved: {error}")),
             },
         }
     }
 
-    /// What the brokers' own logs count, if they were to log requests.
-    fn count_requests(&self, cluster: &DockerCluster, logs: &[SavedLog]) {
+    /// What the brokers' own logs count, if they were to log requests. `None`: not all of them are there.
+    fn count_requests(&self, cluster: &DockerCluster, logs: Option<&Vec<SavedLog>>) {
         if !self.request.request_log {
             return;
         }
-        let remark = match requests::write(&self.folder.file(REQUESTS), logs) {
-            Ok(true) => return,
-            Ok(false) if cluster.is_reused() => SERVED_BEFORE.to_owned(),
-            Ok(false) => "the container engine has dropped the beginning of a node's log: its requests are not counted".to_owned(),
+        let written = logs.map(|logs| requests::write(&self.folder.file(REQUESTS), logs)).transpose();
+        let remark = match written {
+            Ok(Some(true)) => return,
+            Ok(None) => "a node's log is missing".to_owned(),
+            Ok(Some(false)) if cluster.is_reused() => SERVED_BEFORE.to_owned(),
+            Ok(Some(false)) => "the container engine has dropped the beginning of a node's log: its requests are not counted".to_owned(),
             Err(error) => error.to_string(),
         };
         self.screen.note(Tone::Warning, &format!("no {REQUESTS}: {remark}"));

@@ -62,31 +62,47 @@ pub struct SavedLog {
     pub requests: Option<RequestCounts>,
 }
 
+/// The logs of all nodes, as far as they could be had.
+#[derive(Debug, Default)]
+pub struct SavedLogs {
+    /// Those that are in files.
+    pub logs: Vec<SavedLog>,
+    /// Why others are not.
+    pub failed: Vec<ClusterError>,
+}
+
+fn not_written(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError + use<> {
+    let path = path.to_owned();
+    move |source| ClusterError::File { path, source }
+}
+
 impl DockerCluster {
     /// Saves each node's log into a folder, which is made if need be: `broker-1.log`, ..., `controller-4.log` for a dedicated
-    /// controller. Of a long log its end is kept.
+    /// controller. Of a long log its end is kept. Where one cannot be had, for its container is gone, the others are saved all the same.
     ///
     /// # Errors
-    /// The engine's or the file system's; nodes before the failure are saved.
-    pub async fn save_logs(&self, folder: &Path) -> Result<Vec<SavedLog>, ClusterError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source| ClusterError::File { path, source }
-        };
-        tokio::fs::create_dir_all(folder).await.map_err(failed(folder))?;
-        let mut saved = Vec::new();
+    /// The folder cannot be made.
+    pub async fn save_logs(&self, folder: &Path) -> Result<SavedLogs, ClusterError> {
+        tokio::fs::create_dir_all(folder).await.map_err(not_written(folder))?;
+        let mut saved = SavedLogs::default();
         for node in self.nodes() {
-            let log = self.read_log(node.id, Part::Last { bytes: SAVED_BYTES_MAX }).await?;
-            let path = folder.join(file_name(node));
-            let mut bytes = log.bytes;
-            if log.bytes_cut > 0 {
-                let note = format!("[chaos: {} bytes before this were left out]\n", log.bytes_cut);
-                bytes.splice(0..0, note.into_bytes());
+            match self.save_log(node, folder.join(file_name(node))).await {
+                Ok(log) => saved.logs.push(log),
+                Err(error) => saved.failed.push(error),
             }
-            tokio::fs::write(&path, bytes).await.map_err(failed(&path))?;
-            saved.push(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut, requests: log.requests.filter(|_| !self.is_reused()) });
         }
         Ok(saved)
+    }
+
+    async fn save_log(&self, node: &Node, path: PathBuf) -> Result<SavedLog, ClusterError> {
+        let log = self.read_log(node.id, Part::Last { bytes: SAVED_BYTES_MAX }).await?;
+        let mut bytes = log.bytes;
+        if log.bytes_cut > 0 {
+            let note = format!("[chaos: {} bytes before this were left out]\n", log.bytes_cut);
+            bytes.splice(0..0, note.into_bytes());
+        }
+        tokio::fs::write(&path, bytes).await.map_err(not_written(&path))?;
+        Ok(SavedLog { node: node.id, path, bytes_cut: log.bytes_cut, requests: log.requests.filter(|_| !self.is_reused()) })
     }
 
     /// The lines of a node's log that tell most, indented, for an error; what went wrong if they cannot be read.

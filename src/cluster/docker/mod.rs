@@ -35,7 +35,7 @@ use super::remove::{self, Leash};
 use super::{Access, Cluster, ClusterError, GuestHost, Limits, Node, NodeState, NodeUsage, Relay, RunId};
 use crate::ids::{BrokerId, HostPort};
 
-pub use logs::SavedLog;
+pub use logs::{SavedLog, SavedLogs};
 pub use requests::RequestCounts;
 pub use up::UpOptions;
 

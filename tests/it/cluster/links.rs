@@ -178,7 +178,7 @@ async fn requesters_are_counted_as_the_brokers_count_them(cluster: &DockerCluste
     }
     assert_eq!(told[..3], [60, 60, 60], "{told:?}");
     let folder = tempfile::tempdir().unwrap();
-    let logs = cluster.save_logs(folder.path()).await.unwrap();
+    let logs = cluster.save_logs(folder.path()).await.unwrap().logs;
     let counts = logs.iter().flat_map(|log| log.requests.as_ref().unwrap());
     let by_brokers: u64 = counts.filter(|((id, api), _)| id.starts_with("storm-") && api == "METADATA").map(|(_, count)| count).sum();
     assert_eq!(by_brokers, 60);

@@ -93,7 +93,7 @@ async fn nodes_that_were_down_together_come_back_as_themselves() {
     assert_eq!(cluster.bootstrap(), before);
 
     let folder = tempfile::tempdir().unwrap();
-    let saved = cluster.save_logs(&folder.path().join("logs")).await.unwrap();
+    let saved = cluster.save_logs(&folder.path().join("logs")).await.unwrap().logs;
     let names: Vec<_> = saved.iter().map(|log| log.path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(names, ["broker-1.log", "broker-2.log", "broker-3.log"]);
     let text = std::fs::read_to_string(&saved[0].path).unwrap();

@@ -70,10 +70,12 @@ async fn too_few_open_files_are_not_blamed_on_the_brokers() {
     let Some(_brokers) = support::brokers().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let (plan, out) = (one_node(folder.path(), "5s", ""), folder.path().join("out"));
+    let text = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, text.replace("count = 4", "count = 60").replace("rate = \"20/s\"", "rate = \"2/s\"")).unwrap();
     let program = chaos(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
-    // Enough for files and probes, and for some of the clients.
+    // Enough for files and probes, and for some of the clients: each has a connection or two.
     let mut limited = Command::new("prlimit");
-    limited.arg("--nofile=26:26").arg(program.get_program()).args(program.get_args()).env("NO_COLOR", "1");
+    limited.arg("--nofile=48:48").arg(program.get_program()).args(program.get_args()).env("NO_COLOR", "1");
     let mut running = Running::of(&mut limited);
     let results = ended(&mut running, &out);
     assert_unknown(
@@ -96,6 +98,7 @@ async fn a_container_that_somebody_removes_is_told_and_the_run_goes_to_its_end()
     let results = ended(&mut running, &out);
     assert_unknown(&results, "the container of node 1 was removed (seen at");
     assert!(results.stdout.contains("never recovered"), "{}", results.stdout);
+    assert!(running.said.contains("a node's log could not be saved: "), "{}", running.said);
     assert_eq!(results.run["unplanned"][0]["state"], "absent");
     assert_eq!(left_of(&results.run), [""; 0]);
 }
