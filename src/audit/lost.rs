@@ -24,6 +24,8 @@ struct Segment {
     epoch: LeaderEpoch,
     first: Edge,
     last: Edge,
+    /// Whether records of later epochs are among them: there was no room for these.
+    holds_later: bool,
 }
 
 /// A producer's records on a partition, by the epoch in which they were written.
@@ -36,6 +38,7 @@ impl Segments {
         let is_full = self.0.len() >= EPOCHS_MAX;
         match self.0.last_mut().filter(|last| last.epoch == epoch || is_full) {
             Some(last) => {
+                last.holds_later |= last.epoch != epoch;
                 if edge.number < last.first.number {
                     last.first = edge;
                 }
@@ -43,7 +46,7 @@ impl Segments {
                     last.last = edge;
                 }
             }
-            None => self.0.push(Segment { epoch, first: edge, last: edge }),
+            None => self.0.push(Segment { epoch, first: edge, last: edge, holds_later: false }),
         }
     }
 
@@ -113,8 +116,15 @@ fn stretch(first: u32, last: u32, records: u64, found: &Segments, log: &AuditPar
         epoch: at.epoch,
         start_offset: at.start_offset,
     };
+    // Of a log with more epochs than there is room for, nobody knows where later ones begin.
+    let last_kept = log.epochs.last().map(|start| start.epoch).filter(|_| log.epochs.len() >= EPOCHS_MAX);
     let place = match (before, behind) {
-        (Some(before), Some(behind)) if before.epoch >= behind.epoch => LostPlace::WithinEpoch { epoch: before.epoch },
+        (Some(before), Some(behind)) if before.epoch >= behind.epoch && !before.holds_later => {
+            LostPlace::WithinEpoch { epoch: before.epoch }
+        }
+        (Some(before), _) if before.holds_later || last_kept.is_some_and(|last| before.epoch >= last) => {
+            LostPlace::SinceEpoch { epoch: before.epoch }
+        }
         (Some(before), _) => match next_epoch(before.epoch) {
             Some(next) => change(Some(before.epoch), next),
             None => LostPlace::AtEnd { epoch: before.epoch, end_offset: log.end_offset },
@@ -122,7 +132,8 @@ fn stretch(first: u32, last: u32, records: u64, found: &Segments, log: &AuditPar
         (None, _) if log.log_start_offset > 0 => LostPlace::BeforeStart { log_start_offset: log.log_start_offset },
         (None, Some(behind)) => match log.epochs.iter().find(|start| start.epoch == behind.epoch) {
             Some(start) if start.epoch.0 > 0 => change(None, start),
-            _ => LostPlace::Nowhere,
+            Some(_) => LostPlace::Nowhere,
+            None => last_kept.map_or(LostPlace::Nowhere, |epoch| LostPlace::SinceEpoch { epoch }),
         },
         (None, None) => LostPlace::Nowhere,
     };

@@ -268,5 +268,16 @@ fn beyond_so_many_epochs_a_partition_is_still_counted_in_full() {
     assert_eq!(findings.partition.epochs.len(), EPOCHS_MAX);
     // In which of the epochs that found no room it vanished, nobody kept.
     let [lost] = &findings.lost[..] else { panic!("{:?}", findings.lost) };
-    assert_eq!((lost.first_sequence, lost.place), (1_250, LostPlace::WithinEpoch { epoch: LeaderEpoch(999) }));
+    assert_eq!((lost.first_sequence, lost.place), (1_250, LostPlace::SinceEpoch { epoch: LeaderEpoch(999) }));
+}
+
+/// A second producer has written but in epochs whose beginnings nobody kept.
+#[test]
+fn beyond_so_many_epochs_nothing_is_said_of_where_they_begin() {
+    let log = (0..1_200_u32).fold(Log::new(), |log, number| log.epoch(i32::try_from(number).unwrap()).batch(0, [number]));
+    let log = log.epoch(1_300).batch(1, [1, 2]).epoch(1_400).batch(1, [5, 6]);
+    let findings = log.check(&[(0, 0, acknowledged(0..1_200)), (1, 0, acknowledged(0..10))]);
+    let places: Vec<_> = findings.lost.iter().map(|lost| (lost.first_sequence, lost.last_sequence, lost.place)).collect();
+    let since = |epoch| LostPlace::SinceEpoch { epoch: LeaderEpoch(epoch) };
+    assert_eq!(places, [(0, 0, since(999)), (3, 4, since(1_300)), (7, 9, since(1_400))]);
 }

@@ -186,6 +186,11 @@ pub enum LostPlace {
         /// Its epoch.
         epoch: LeaderEpoch,
     },
+    /// In an epoch or a later one: of more epochs than the audit follows it does not know where they begin.
+    SinceEpoch {
+        /// The earliest that they can have been written in.
+        epoch: LeaderEpoch,
+    },
     /// Behind all that the producer has there, and nothing was written in a later epoch.
     AtEnd {
         /// Epoch of what is there before them.

@@ -126,8 +126,9 @@ fn key(place: LostPlace) -> Key {
         LostPlace::LeaderChange { epoch, start_offset, .. } => (0, epoch.0, start_offset),
         LostPlace::BeforeStart { log_start_offset } => (1, 0, log_start_offset),
         LostPlace::WithinEpoch { epoch } => (2, epoch.0, 0),
-        LostPlace::AtEnd { epoch, end_offset } => (3, epoch.0, end_offset),
-        LostPlace::Nowhere => (4, 0, 0),
-        LostPlace::NoPartition => (5, 0, 0),
+        LostPlace::SinceEpoch { epoch } => (3, epoch.0, 0),
+        LostPlace::AtEnd { epoch, end_offset } => (4, epoch.0, end_offset),
+        LostPlace::Nowhere => (5, 0, 0),
+        LostPlace::NoPartition => (6, 0, 0),
     }
 }

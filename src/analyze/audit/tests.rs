@@ -76,6 +76,7 @@ fn every_place_reads_as_what_it_is() {
     let rows = [
         (CHANGE, "a leader of epoch 1 took over and wrote on from offset 780: what epoch 0 had written there is gone"),
         (LostPlace::BeforeStart { log_start_offset: 9 }, "deleted, by request or by age: the log begins at offset 9"),
+        (LostPlace::SinceEpoch { epoch: LeaderEpoch(999) }, "in epoch 999 or a later one: there were more epochs than the audit follows"),
         (LostPlace::AtEnd { epoch: LeaderEpoch(2), end_offset: 50 }, "the log ends at offset 50, in epoch 2"),
         (LostPlace::Nowhere, "nothing of their producer is there"),
         (LostPlace::NoPartition, "there is no such partition any more"),

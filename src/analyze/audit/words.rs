@@ -28,6 +28,9 @@ pub(super) fn place(place: LostPlace, election: Option<Election>, is_deleted: bo
             format!("deleted, by request or by age: the log begins at offset {log_start_offset}")
         }
         LostPlace::WithinEpoch { epoch: LeaderEpoch(epoch) } => format!("among what the leader of epoch {epoch} wrote"),
+        LostPlace::SinceEpoch { epoch: LeaderEpoch(epoch) } => {
+            format!("in epoch {epoch} or a later one: there were more epochs than the audit follows")
+        }
         LostPlace::AtEnd { epoch: LeaderEpoch(epoch), end_offset } => {
             format!("the log ends at offset {end_offset}, in epoch {epoch}: what had been behind it is gone")
         }

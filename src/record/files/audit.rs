@@ -63,6 +63,7 @@ impl AuditFiles {
             }
             LostPlace::BeforeStart { log_start_offset } => ("before_start", None, None, Some(log_start_offset)),
             LostPlace::WithinEpoch { epoch } => ("within_epoch", None, Some(epoch.0), None),
+            LostPlace::SinceEpoch { epoch } => ("since_epoch", None, Some(epoch.0), None),
             LostPlace::AtEnd { epoch, end_offset } => ("at_end", None, Some(epoch.0), Some(end_offset)),
             LostPlace::Nowhere => ("nowhere", None, None, None),
             LostPlace::NoPartition => ("no_partition", None, None, None),
