@@ -36,9 +36,11 @@ fn page(about: &About<'_>, outcomes: &[Outcome]) -> String {
          {survived} of {rounds} rounds were survived. Made by\n\n\
          ```console\n$ make torture\n```\n\n\
          on Kafka {}, with seed {}. In each round one `chaos run` or `chaos compare` on real brokers is hit once, at a moment that is drawn from the\n\
-         seed. Afterwards `facts.jsonl` must hold every byte that was in it while the run went ({facts} facts in all), `run.json` must be whole and\n\
-         true, `chaos report` must tell the same as the files, `chaos clean` must leave nothing of ours, and a container, a network and a volume\n\
-         that are somebody else's must be as they were. What may be expected in each case is in [docs/surviving.md](../../docs/surviving.md).\n\n\
+         seed. Afterwards `facts.jsonl` must hold every byte that was in it while the run went ({facts} facts in all; of a comparison's runs: at the\n\
+         blow), `run.json` must be whole, exit code and verdict must be what the blow allows, and so must the reasons of a verdict that is no PASS;\n\
+         `chaos report` must tell the same as the files of a complete run, and read those of any other; `chaos clean` must leave nothing of ours,\n\
+         and a container, a network and a volume that are somebody else's must be as they were. What may be expected in each case is in\n\
+         [docs/surviving.md](../../docs/surviving.md).\n\n\
          ## By what was done\n\n| blow | rounds | survived | exit codes | verdicts |\n|---|---|---|---|---|\n",
         about.kafka, about.seed
     );
@@ -55,8 +57,8 @@ fn page(about: &About<'_>, outcomes: &[Outcome]) -> String {
     text.push_str("\n## Every round\n\n");
     text.push_str(&table(outcomes));
     text.push_str(
-        "\n*left to clean*: containers, networks and volumes that `chaos clean` found and removed; only SIGKILL leaves any. The last verdict is that \
-         of `run.json`,\nor of the last run of a comparison; *none*: it was killed before the load began.\n",
+        "\n*left to clean*: containers, networks and volumes that `chaos clean` found and removed; only SIGKILL leaves any. The verdict is that \
+         of `run.json`,\nor of the last run of a comparison; *none*: there is none yet, for the load had not begun.\n",
     );
     text
 }
@@ -75,7 +77,13 @@ fn table(outcomes: &[Outcome]) -> String {
         let outcome =
             if one.problems.is_empty() { "survived".to_owned() } else { one.problems.join("; ").replace('\n', " ").replace('|', "/") };
         let when = format!("{}, {} ms after", one.moment, one.after_ms);
-        let (round, command, blow, ended, verdict) = (one.round, one.command, one.blow, &one.ended, &one.verdict);
+        let (round, command, blow, ended) = (one.round, one.command, one.blow, &one.ended);
+        // Every reason is in the other file.
+        let verdict = one
+            .reasons
+            .first()
+            .filter(|_| one.verdict == "UNKNOWN")
+            .map_or_else(|| one.verdict.clone(), |reason| format!("UNKNOWN: {}", reason.split(", the limit").next().unwrap_or(reason)));
         let _ =
             writeln!(text, "| {round} | {command} | {blow} | {when} | {ended} | {verdict} | {} | {} | {outcome} |", one.facts, one.cleaned);
     }
@@ -95,6 +103,7 @@ mod tests {
             after_ms: 7,
             ended: "SIGKILL".to_owned(),
             verdict: "none".to_owned(),
+            reasons: Vec::new(),
             facts: 3,
             cleaned: 2,
             problems: problem.map(str::to_owned).into_iter().collect(),

@@ -21,8 +21,8 @@ pub(crate) struct Scene<'a> {
     /// `None`: it had to be killed.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) pid: u32,
-    /// Bytes of `facts.jsonl` that were there while it ran.
-    pub(crate) seen: &'a [u8],
+    /// Bytes of each run's `facts.jsonl` that were there while it ran.
+    pub(crate) seen: &'a [(Vec<u8>, PathBuf)],
     /// What it has said on standard error.
     pub(crate) said: &'a str,
 }
@@ -31,6 +31,7 @@ pub(crate) struct Scene<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Left {
     pub(crate) verdict: String,
+    pub(crate) reasons: Vec<String>,
     pub(crate) facts: usize,
     pub(crate) cleaned: usize,
     pub(crate) problems: Vec<String>,
@@ -51,48 +52,100 @@ pub(crate) fn after(scene: &Scene<'_>) -> anyhow::Result<Left> {
     for path in folders {
         let folder = read(path);
         left.facts += folder.facts;
-        left.verdict = folder.verdict.clone();
+        (left.verdict, left.reasons) = (folder.verdict.clone(), folder.reasons.clone());
         left.problems.extend(folder.problems.iter().cloned());
         if scene.trial.blow != Blow::Kill && !folder.parts.is_empty() {
             left.problems.push(format!("half files: {}", folder.parts.join(", ")));
         }
         report(scene.site, path, &folder, &mut left.problems)?;
-        if scene.trial.command != Command::Compare {
-            left.problems.extend(ending(scene, &folder));
-            if !folder.bytes.starts_with(scene.seen) {
-                left.problems.push(format!("{} bytes of facts were seen, and are not there any more", scene.seen.len()));
-            }
-        }
+    }
+    // The runs of a comparison that are over by the blow have nothing to do with it.
+    left.problems.extend(ending(scene, &read(folders.last().map_or(scene.out, PathBuf::as_path))));
+    for (seen, path) in scene.seen.iter().filter(|(seen, path)| !read(path).bytes.starts_with(seen)) {
+        left.problems.push(format!("{} bytes of facts were seen in {}, and are not there any more", seen.len(), path.display()));
     }
     clean(scene, &mut left)?;
-    left.problems.extend(scene.site.foreign.change()?);
+    match scene.site.foreign.change() {
+        Ok(change) => left.problems.extend(change),
+        Err(error) => left.problems.push(format!("what is not ours cannot be seen any more: {error:#}")),
+    }
     Ok(left)
 }
 
-/// Whether exit code and verdict are what the blow allows.
+/// What a generator's reasons against itself begin with.
+const LATE: &str = "the load generator was late:";
+/// The same for what a busy machine does to it, whoever reads its output.
+const LATE_BY_ITSELF: &str = "the load generator was late: p99";
+
+/// What is wrong with exit code and verdict, if anything is.
 fn ending(scene: &Scene<'_>, folder: &Folder) -> Option<String> {
-    let Trial { blow, moment, .. } = scene.trial;
     let code = scene.status?.code();
-    let of_verdict = match folder.verdict.as_str() {
+    let wrong = match scene.trial.blow {
+        Blow::Kill => killed(scene.trial, code, folder),
+        blow if blow.ends() => stopped(scene.trial, code, folder),
+        _ => gone_on(scene.trial, code, folder),
+    }?;
+    Some(format!("{wrong}: code {code:?}, verdict {} for {:?}; it said:\n{}", folder.verdict, folder.reasons, scene.said))
+}
+
+fn code_of(verdict: &str) -> i32 {
+    match verdict {
         "PASS" => 0,
         "FAIL" | "HANG" => 1,
         "UNKNOWN" => 4,
         _ => 130,
+    }
+}
+
+/// Whether a run may have been complete by then.
+fn is_late(trial: &Trial) -> bool {
+    matches!(trial.moment, Moment::Drain | Moment::Audit | Moment::Report | Moment::Removal)
+}
+
+/// Whether it had ended before the blow came. A comparison has another run to go then.
+fn is_over(trial: &Trial, code: Option<i32>, folder: &Folder) -> bool {
+    trial.command != Command::Compare && is_late(trial) && code == Some(code_of(&folder.verdict))
+}
+
+fn killed(trial: &Trial, code: Option<i32>, folder: &Folder) -> Option<&'static str> {
+    let has_no_load =
+        trial.command == Command::Compare || matches!(trial.moment, Moment::Containers | Moment::Waiting | Moment::Topics | Moment::WarmUp);
+    let is_told = match folder.verdict.as_str() {
+        "INTERRUPTED" => true,
+        "none" => has_no_load,
+        _ => folder.has_ended,
     };
-    let is_late = matches!(moment, Moment::Drain | Moment::Audit | Moment::Report | Moment::Removal);
-    let problem = |text: &str| Some(format!("{text}: code {code:?}, verdict {}; it said:\n{}", folder.verdict, scene.said));
-    match blow {
-        Blow::Kill if code.is_none() && folder.verdict != "INTERRUPTED" && folder.verdict != "none" && !folder.has_ended => {
-            problem("killed, but the verdict is not INTERRUPTED")
-        }
-        // The blow came when it had ended.
-        Blow::Kill if code.is_some() && !(is_late && code == Some(of_verdict)) => problem("not killed"),
-        Blow::Kill => None,
-        _ if blow.ends() && code == Some(130) && (folder.verdict == "INTERRUPTED" || is_late) => None,
-        _ if blow.ends() && !(is_late && code == Some(of_verdict)) => problem("stopped, but not as it should be"),
-        _ if code != Some(of_verdict) || of_verdict == 130 => problem("it should have gone on"),
-        _ if must_be_unknown(*blow, *moment) && folder.verdict != "UNKNOWN" => problem("its load was late, but it trusts its figures"),
+    match code {
+        Some(_) if !is_over(trial, code, folder) => Some("not killed"),
+        None if !is_told => Some("killed, but the verdict is not INTERRUPTED"),
         _ => None,
+    }
+}
+
+fn stopped(trial: &Trial, code: Option<i32>, folder: &Folder) -> Option<&'static str> {
+    let is_told = match folder.verdict.as_str() {
+        "INTERRUPTED" => true,
+        "none" => trial.command == Command::Compare,
+        _ => is_late(trial),
+    };
+    let is_well = (code == Some(130) && is_told) || is_over(trial, code, folder);
+    (!is_well).then_some("stopped, but not as it should be")
+}
+
+fn gone_on(trial: &Trial, code: Option<i32>, folder: &Folder) -> Option<&'static str> {
+    let is_unknown = folder.verdict == "UNKNOWN";
+    // A reader that goes away is no reason to doubt a run; being frozen or starved is one, and the only one.
+    let may_be = if matches!(trial.blow, Blow::CloseOutput | Blow::CloseErrors) { LATE_BY_ITSELF } else { LATE };
+    if code != Some(code_of(&folder.verdict)) || code == Some(130) {
+        Some("it should have gone on")
+    } else if must_be_unknown(trial.blow, trial.moment) && !is_unknown {
+        Some("its load was late, but it trusts its figures")
+    } else if is_unknown && !folder.reasons.iter().all(|reason| reason.starts_with(may_be)) {
+        Some("it doubts its figures for another reason than the blow")
+    } else if !is_unknown && folder.verdict != "PASS" {
+        Some("its verdict is not the plan's")
+    } else {
+        None
     }
 }
 
@@ -177,4 +230,58 @@ fn chaos(site: &Site<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What is wrong, in a round of this kind that ended so.
+    fn wrong(command: Command, blow: Blow, moment: Moment, code: Option<i32>, verdict: &str, reasons: &[&str]) -> Option<&'static str> {
+        let trial = Trial { number: 1, command, blow, moment, after: Duration::ZERO };
+        let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        let folder = Folder { verdict: verdict.to_owned(), reasons, has_ended: verdict != "INTERRUPTED", ..Folder::default() };
+        match blow {
+            Blow::Kill => killed(&trial, code, &folder),
+            _ if blow.ends() => stopped(&trial, code, &folder),
+            _ => gone_on(&trial, code, &folder),
+        }
+    }
+
+    #[test]
+    fn what_is_killed_must_not_look_complete() {
+        let run = |moment, code, verdict| wrong(Command::OneNode, Blow::Kill, moment, code, verdict, &[]).is_none();
+        assert!(run(Moment::Steady, None, "INTERRUPTED") && run(Moment::Topics, None, "none") && run(Moment::Removal, None, "PASS"));
+        assert!(run(Moment::Report, Some(0), "PASS"), "it was quicker than the blow");
+        assert!(!run(Moment::Steady, None, "none") && !run(Moment::Steady, Some(0), "PASS") && !run(Moment::Report, Some(1), "PASS"));
+        assert!(wrong(Command::Compare, Blow::Kill, Moment::Report, None, "none", &[]).is_none());
+        assert!(wrong(Command::Compare, Blow::Kill, Moment::Report, Some(0), "PASS", &[]).is_some());
+    }
+
+    #[test]
+    fn what_is_stopped_says_so() {
+        let run = |moment, code, verdict| wrong(Command::OneNode, Blow::Terminate, moment, Some(code), verdict, &[]).is_none();
+        assert!(run(Moment::Steady, 130, "INTERRUPTED") && run(Moment::Drain, 130, "PASS") && run(Moment::Drain, 0, "PASS"));
+        assert!(!run(Moment::Steady, 130, "PASS") && !run(Moment::Steady, 0, "PASS") && !run(Moment::Topics, 130, "none"));
+        let compare = |moment, code, verdict| wrong(Command::Compare, Blow::Interrupt, moment, Some(code), verdict, &[]).is_none();
+        assert!(compare(Moment::Waiting, 130, "none") && compare(Moment::Report, 130, "PASS"));
+        assert!(!compare(Moment::Report, 0, "PASS") && !compare(Moment::Steady, 130, "PASS"));
+    }
+
+    #[test]
+    fn what_goes_on_doubts_nothing_but_what_the_blow_spoils() {
+        let stall = "the load generator was late: it stood still for 3000 ms";
+        let busy = "the load generator was late: p99 30 ms in the baseline";
+        let run =
+            |blow, moment, code, verdict, reasons: &[&str]| wrong(Command::OneNode, blow, moment, Some(code), verdict, reasons).is_none();
+        assert!(run(Blow::Freeze, Moment::Steady, 4, "UNKNOWN", &[stall]) && run(Blow::Freeze, Moment::Drain, 0, "PASS", &[]));
+        assert!(!run(Blow::Freeze, Moment::Steady, 0, "PASS", &[]) && !run(Blow::Freeze, Moment::Steady, 4, "UNKNOWN", &[stall, "lost"]));
+        assert!(run(Blow::CloseOutput, Moment::Steady, 0, "PASS", &[]) && run(Blow::CloseErrors, Moment::Steady, 4, "UNKNOWN", &[busy]));
+        assert!(!run(Blow::CloseErrors, Moment::Steady, 4, "UNKNOWN", &[stall]) && !run(Blow::CloseOutput, Moment::Steady, 1, "FAIL", &[]));
+        assert!(
+            !run(Blow::CloseOutput, Moment::Steady, 130, "INTERRUPTED", &[]) && !run(Blow::CloseOutput, Moment::Steady, 4, "PASS", &[])
+        );
+    }
 }

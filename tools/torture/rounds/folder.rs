@@ -18,6 +18,8 @@ pub(crate) struct Folder {
     pub(crate) run: Vec<u8>,
     /// Its verdict; `none`: there is no such file.
     pub(crate) verdict: String,
+    /// Why the verdict is none that passes.
+    pub(crate) reasons: Vec<String>,
     /// Whether `run.json` was made from all facts.
     pub(crate) is_complete: bool,
     /// Files that were to replace others.
@@ -42,6 +44,8 @@ pub(crate) fn read(path: &Path) -> Folder {
         match serde_json::from_slice::<Value>(&run) {
             Ok(said) => {
                 folder.verdict = said["verdict"].as_str().unwrap_or("not told").to_owned();
+                let reasons = said["reasons"].as_array().into_iter().flatten();
+                folder.reasons = reasons.filter_map(Value::as_str).map(str::to_owned).collect();
                 folder.is_complete = folder.has_ended && !said["ended_at"].is_null();
             }
             Err(error) => folder.problems.push(format!("run.json: {error}")),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::checks;
 use super::child::Child;
 use super::draw::{Command, Mark, Trial};
+use super::folder::read;
 use super::foreign::Foreign;
 use super::tail::Tail;
 
@@ -39,6 +40,9 @@ pub(crate) struct Outcome {
     pub(crate) ended: String,
     /// What `run.json` says; `none`: there is no such file.
     pub(crate) verdict: String,
+    /// Why it says so.
+    #[serde(serialize_with = "joined")]
+    pub(crate) reasons: Vec<String>,
     /// Whole lines of `facts.jsonl`, all runs of a comparison together.
     pub(crate) facts: usize,
     /// Containers and networks that `chaos clean` had to remove.
@@ -58,8 +62,8 @@ impl Outcome {
     }
 }
 
-fn joined<S: serde::Serializer>(problems: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&problems.join("; "))
+fn joined<S: serde::Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&texts.join("; "))
 }
 
 /// Carries a round out.
@@ -78,11 +82,12 @@ pub(crate) fn carry_out(trial: &Trial, site: &Site<'_>) -> anyhow::Result<Outcom
     };
     program.args(["--kafka", site.kafka, "--out"]).arg(&out);
     let mut child = Child::start(&mut program)?;
-    // Of a comparison nothing is followed: its folders are named as they are made.
+    // A comparison's folders are named as they are made: what they hold is kept at the blow.
     let tail = Tail::follow(&out.join("facts.jsonl"));
-    let mut problems = Vec::new();
+    let (mut problems, mut seen) = (Vec::new(), Vec::new());
     if comes(trial, &mut child, &tail, &out)? {
         std::thread::sleep(trial.after);
+        seen.extend(runs_of(&out).into_iter().map(|run| (read(&run).bytes, run)));
         trial.blow.strike(&mut child)?;
     } else {
         problems.push(format!("the moment never came; it said:\n{}", child.said()));
@@ -94,7 +99,7 @@ pub(crate) fn carry_out(trial: &Trial, site: &Site<'_>) -> anyhow::Result<Outcom
     let pid = child.pid();
     let said = child.said();
     drop(child);
-    let seen = tail.seen().unwrap_or_default();
+    seen.push((tail.seen().unwrap_or_default(), out.clone()));
     let left = checks::after(&checks::Scene { trial, site, out: &out, status, pid, seen: &seen, said: &said })?;
     problems.extend(left.problems);
     Ok(Outcome {
@@ -105,6 +110,7 @@ pub(crate) fn carry_out(trial: &Trial, site: &Site<'_>) -> anyhow::Result<Outcom
         after_ms: trial.after.as_millis(),
         ended: status.map_or_else(|| "no end".to_owned(), ended),
         verdict: left.verdict,
+        reasons: left.reasons,
         facts: left.facts,
         cleaned: left.cleaned,
         problems,
