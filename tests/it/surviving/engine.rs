@@ -30,10 +30,15 @@ struct Engine {
 }
 
 impl Engine {
-    /// `None` if none can be started here.
+    /// `None` if none can be started here: there is no such program, or it gives up by itself.
     fn start(fate: Fate) -> Option<Self> {
         let mut engine = Self { folder: tempfile::tempdir().unwrap(), process: None };
-        engine.up(fate).then_some(engine)
+        if engine.up(fate) {
+            return Some(engine);
+        }
+        let has_given_up = engine.process.as_mut().is_none_or(|process| process.try_wait().unwrap().is_some());
+        assert!(has_given_up, "the engine lives, but has not answered in time");
+        None
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -92,6 +97,13 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        // Containers may outlive it, and what is in the middle of a restart when a test fails leaves none that could remove them.
+        if self.process.is_some() || self.up(Fate::End) {
+            let listed = self.docker(&["ps", "-aq"]).output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            for container in listed.unwrap_or_default().lines() {
+                let _ = self.docker(&["rm", "-f", container]).output();
+            }
+        }
         self.down();
         // What it mounts it leaves to the next of its kind, and the folder could not be removed.
         for mounted in ["exec/netns/default", "data"] {

@@ -25,15 +25,12 @@ is = "== 0"
 
 #[tokio::test]
 async fn ninety_seconds_of_outage_read_as_ninety_seconds() {
-    let Some(brokers) = support::brokers().await else { return };
+    let Some(_brokers) = support::brokers().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let (plan, out) = (one_node(folder.path(), "5s", STEPS), folder.path().join("out"));
     let text = std::fs::read_to_string(&plan).unwrap();
     std::fs::write(&plan, text.replace("rate = \"20/s\"", LOAD)).unwrap();
     let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
-    running.wait_for("pause node 1 done");
-    // A frozen broker needs no machine: others may have their turn, and nothing that follows depends on who is quick.
-    drop(brokers);
     let results = ended(&mut running, &out);
     let steps = results.rows("steps.csv");
     let time = |step: usize, column: &str| steps[step][column].parse::<f64>().unwrap();
