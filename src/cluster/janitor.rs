@@ -95,6 +95,41 @@ pub async fn sweep(daemon: &Daemon) -> Result<Sweep, ClusterError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::fake::FakeEngine;
+    use crate::cluster::labels;
+    use crate::cluster::owner::Place;
+
+    /// Two clusters of dead owners; the network of the first cannot be removed.
+    #[tokio::test(start_paused = true)]
+    async fn a_leftover_that_stays_keeps_no_other_from_going() {
+        let place = Place::current().to_label();
+        let network = move |run: &str| {
+            let labels = [(labels::RUN, run), (labels::OWNER_PID, "4294967290"), (labels::OWNER_START, "7"), (labels::OWNER_PLACE, &place)];
+            let labels = labels.map(|(label, value)| format!(r#""{label}":"{value}""#)).join(",");
+            format!(r#"{{"Id":"{run}","Name":"{run}","Labels":{{{labels}}}}}"#)
+        };
+        let gone = std::sync::atomic::AtomicBool::new(false);
+        let engine = FakeEngine::start(move |path| {
+            let is_gone = gone.load(std::sync::atomic::Ordering::Relaxed);
+            let networks = if is_gone || path.contains("first") { vec!["first"] } else { vec!["first", "second"] };
+            let networks: Vec<_> = networks.into_iter().filter(|run| !path.contains("%3D") || path.contains(run)).map(&network).collect();
+            match path {
+                "/networks/first" => Some(("500 Internal Server Error", r#"{"message":"so it is"}"#.to_owned())),
+                "/networks/second" => {
+                    gone.store(true, std::sync::atomic::Ordering::Relaxed);
+                    Some(("204 No Content", String::new()))
+                }
+                _ if path.starts_with("/networks") => Some(("200 OK", format!("[{}]", networks.join(",")))),
+                _ if path.starts_with("/volumes") => Some(("200 OK", r#"{"Volumes":[]}"#.to_owned())),
+                _ => Some(("200 OK", "[]".to_owned())),
+            }
+        });
+        let daemon = Daemon::connect_to(&engine.address()).await.unwrap();
+        let sweep = sweep(&daemon).await.unwrap();
+        assert_eq!(sweep.removed, ["second"], "{:?}", engine.asked());
+        let [(run, error)] = &sweep.left[..] else { panic!("{sweep:?}") };
+        assert!(run == "first" && error.to_string().contains("network first"), "{error}");
+    }
 
     #[test]
     fn only_what_nobody_owns_or_wants_is_swept() {

@@ -95,12 +95,12 @@ impl Stretches {
             }
             Fact::PartitionFirstUsed { group, producer, topic, partition, due_us } => {
                 let pair = self.pair(group, *producer, topic, *partition);
-                self.used(pair, stamped.worker, *due_us);
+                self.not_kept += u64::from(!self.used(pair, stamped.worker, *due_us));
             }
             Fact::Gap { group, producer, topic, partition, last_ok_us, first_due_us, first_error_us, first_ok_us } => {
                 let pair = self.pair(group, *producer, topic, *partition);
-                self.used(pair, stamped.worker, *first_due_us);
-                if self.stretches.len() >= self.room {
+                let has_room = self.used(pair, stamped.worker, *first_due_us) && self.stretches.len() < self.room;
+                if !has_room {
                     self.not_kept += 1;
                     return;
                 }
@@ -120,13 +120,14 @@ impl Stretches {
         Pair { group: self.groups.number(group), producer: producer.0, topic: self.topics.number(topic.as_str()), partition: partition.0 }
     }
 
-    fn used(&mut self, pair: Pair, worker: u32, due_us: i64) {
+    /// Whether there was room for it.
+    fn used(&mut self, pair: Pair, worker: u32, due_us: i64) -> bool {
         if self.pairs.len() >= self.room && !self.pairs.contains_key(&pair) {
-            self.not_kept += 1;
-            return;
+            return false;
         }
         let entry = self.pairs.entry(pair).or_insert(PairUse { worker, since_us: due_us });
         entry.since_us = entry.since_us.min(due_us);
+        true
     }
 }
 

@@ -171,7 +171,7 @@ fn pairs_and_stretches_beyond_the_room_are_counted_and_make_the_run_unknown() {
     // There are four pairs.
     analysis.stretches.room = 3;
     stream.facts.iter().for_each(|fact| analysis.fold(fact));
-    assert_eq!((analysis.stretches.pairs.len(), analysis.stretches.stretches.len()), (3, 2));
+    assert_eq!((analysis.stretches.pairs.len(), analysis.stretches.stretches.len(), analysis.stretches.not_kept), (3, 1, 2), "each once");
     let findings = analysis.finish();
     assert_eq!(findings.verdict, Verdict::Unknown);
     assert!(findings.reasons[0].contains("found no room"), "{:?}", findings.reasons);
