@@ -306,7 +306,7 @@ async fn a_signal_in_any_phase_removes_everything_and_ends_with_130() {
         ("warm-up", &["INT"]),
         ("steady: 1 s", &["INT", "INT"]),
         ("steps", &["TERM"]),
-        ("recovery", &["INT"]),
+        ("recovery", &["HUP"]),
         ("drain", &["INT"]),
         ("removing the cluster", &["INT"]),
     ];

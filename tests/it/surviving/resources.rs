@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -85,6 +86,28 @@ async fn too_few_open_files_are_not_blamed_on_the_brokers() {
     assert_eq!(left_of(&results.run), [""; 0]);
 }
 
+/// Has the machine's engine do something to the run's only node, as somebody else might.
+fn to_its_node(out: &Path, doing: &[&str]) {
+    let done = Command::new("docker").args(doing).arg(format!("chaos-{}-1", run_id_in(out))).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[tokio::test]
+async fn a_container_that_somebody_freezes_is_told() {
+    let Some(_brokers) = support::brokers().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, out) = (one_node(folder.path(), "5s", ""), folder.path().join("out"));
+    let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    running.wait_for("steady");
+    to_its_node(&out, &["pause"]);
+    // Longer than a second and a look, so that one look at least lies in it.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    to_its_node(&out, &["unpause"]);
+    let results = ended(&mut running, &out);
+    assert_unknown(&results, "the container of node 1 was paused (seen at");
+    assert_eq!(results.run["totals"]["ok"], results.run["totals"]["due"], "{}", results.stdout);
+}
+
 #[tokio::test]
 async fn a_container_that_somebody_removes_is_told_and_the_run_goes_to_its_end() {
     let Some(_brokers) = support::brokers().await else { return };
@@ -92,9 +115,7 @@ async fn a_container_that_somebody_removes_is_told_and_the_run_goes_to_its_end()
     let (plan, out) = (one_node(folder.path(), "5s", ""), folder.path().join("out"));
     let mut running = Running::start(&["run", plan.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     running.wait_for("steady");
-    let container = format!("chaos-{}-1", run_id_in(&out));
-    let removed = Command::new("docker").args(["rm", "-f", &container]).output().unwrap();
-    assert!(removed.status.success(), "{removed:?}");
+    to_its_node(&out, &["rm", "-f"]);
     let results = ended(&mut running, &out);
     assert_unknown(&results, "the container of node 1 was removed (seen at");
     assert!(results.stdout.contains("never recovered"), "{}", results.stdout);

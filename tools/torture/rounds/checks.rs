@@ -72,10 +72,10 @@ pub(crate) fn after(scene: &Scene<'_>) -> anyhow::Result<Left> {
     Ok(left)
 }
 
-/// What a generator's reasons against itself begin with.
-const LATE: &str = "the load generator was late:";
+/// What the reasons against a run begin with that was frozen or starved, perhaps for all of its short baseline.
+const LATE: &[&str] = &["the load generator was late:", "no record was acknowledged in the baseline"];
 /// The same for what a busy machine does to it, whoever reads its output.
-const LATE_BY_ITSELF: &str = "the load generator was late: p99";
+const LATE_BY_ITSELF: &[&str] = &["the load generator was late: p99"];
 
 /// What is wrong with exit code and verdict, if anything is.
 fn ending(scene: &Scene<'_>, folder: &Folder) -> Option<String> {
@@ -140,7 +140,7 @@ fn gone_on(trial: &Trial, code: Option<i32>, folder: &Folder) -> Option<&'static
         Some("it should have gone on")
     } else if must_be_unknown(trial.blow, trial.moment) && !is_unknown {
         Some("its load was late, but it trusts its figures")
-    } else if is_unknown && !folder.reasons.iter().all(|reason| reason.starts_with(may_be)) {
+    } else if is_unknown && !folder.reasons.iter().all(|reason| may_be.iter().any(|words| reason.starts_with(words))) {
         Some("it doubts its figures for another reason than the blow")
     } else if !is_unknown && folder.verdict != "PASS" {
         Some("its verdict is not the plan's")
@@ -277,6 +277,8 @@ mod tests {
         let run =
             |blow, moment, code, verdict, reasons: &[&str]| wrong(Command::OneNode, blow, moment, Some(code), verdict, reasons).is_none();
         assert!(run(Blow::Freeze, Moment::Steady, 4, "UNKNOWN", &[stall]) && run(Blow::Freeze, Moment::Drain, 0, "PASS", &[]));
+        let empty = "no record was acknowledged in the baseline: outages cannot be told from ordinary slowness";
+        assert!(run(Blow::Freeze, Moment::WarmUp, 4, "UNKNOWN", &[stall, empty]));
         assert!(!run(Blow::Freeze, Moment::Steady, 0, "PASS", &[]) && !run(Blow::Freeze, Moment::Steady, 4, "UNKNOWN", &[stall, "lost"]));
         assert!(run(Blow::CloseOutput, Moment::Steady, 0, "PASS", &[]) && run(Blow::CloseErrors, Moment::Steady, 4, "UNKNOWN", &[busy]));
         assert!(!run(Blow::CloseErrors, Moment::Steady, 4, "UNKNOWN", &[stall]) && !run(Blow::CloseOutput, Moment::Steady, 1, "FAIL", &[]));
