@@ -42,6 +42,7 @@ impl TcpConnector {
     async fn open(self, address: HostPort, attempt: u32) -> io::Result<TcpStream> {
         let target = resolve(&address, attempt).await?;
         let socket = if target.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        exhausted::leave_room(&socket)?;
         // Before the handshake, for the window is agreed in it.
         if let Some(bytes) = self.send_buffer_bytes {
             socket.set_send_buffer_size(bytes)?;

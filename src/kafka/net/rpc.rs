@@ -173,7 +173,10 @@ impl Rpc {
         traffic: &Traffic,
     ) -> Result<Self, RpcError> {
         let deadline = clock.instant_of(clock.now() + timeout);
-        let connecting = TcpStream::connect((&*address.host, address.port));
+        let connecting = async {
+            let stream = TcpStream::connect((&*address.host, address.port)).await?;
+            exhausted::leave_room(&stream).map(|()| stream)
+        };
         let stream = match timeout_at(deadline, connecting).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(source)) => {
