@@ -75,7 +75,7 @@ pub struct Sweep {
     pub left: Vec<(String, ClusterError)>,
 }
 
-/// Removes leftovers. One that cannot be removed keeps the others from nothing, and stays for the next sweep.
+/// Removes leftovers. One that cannot be removed does not keep the others from going, and stays for the next sweep.
 ///
 /// # Errors
 /// If the engine does not say what there is.
