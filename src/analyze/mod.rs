@@ -54,7 +54,7 @@ use crate::analyze::parts::Part;
 use crate::analyze::verdict::{LATENESS_P99_MAX_US, Reasons};
 use crate::analyze::window::{StepWindow, step_windows};
 use crate::record::error_sums::ErrorLedger;
-use crate::record::fact::{Fact, GroupInfo, RunStarted, Stamped, Totals};
+use crate::record::fact::{Fact, GroupInfo, Phase, RunStarted, Stamped, Totals};
 use crate::record::files::{RecoveryRow, millis};
 use crate::record::step::{StepLedger, StepRecord};
 
@@ -90,6 +90,8 @@ pub struct Analysis {
     facts_lost: u64,
     relay_refused: u64,
     last_us: i64,
+    /// From then on no record was waited for.
+    load_ended_us: Option<i64>,
     /// End of the run, and what interrupted it.
     ended: Option<(i64, Option<String>)>,
 }
@@ -130,6 +132,7 @@ impl Analysis {
             }
             Fact::FactsLost { count } => self.facts_lost += count,
             Fact::RelayRefused { connections } => self.relay_refused += connections,
+            Fact::PhaseStarted { phase: Phase::End } => self.load_ended_us = Some(stamped.time_us),
             Fact::RunEnded { interrupted } => self.ended = Some((stamped.time_us, interrupted.clone())),
             _ => {}
         }
@@ -241,9 +244,10 @@ impl Analysis {
         outage::assign(&self.stretches, windows, basis, self.end_us())
     }
 
-    /// End of the run, or of its facts.
+    /// End of the load, or of the facts. What comes after it, such as an audit that waits for partitions, lengthens no outage.
     fn end_us(&self) -> i64 {
-        self.ended.as_ref().map_or(self.last_us, |(time_us, _)| *time_us)
+        let ended_us = self.ended.as_ref().map(|(time_us, _)| *time_us);
+        self.load_ended_us.or(ended_us).unwrap_or(self.last_us)
     }
 
     /// By group number of the stretches.

@@ -43,7 +43,8 @@ fn held(findings: &Findings) -> Vec<String> {
     };
     let mut sentences: Vec<String> = held.iter().take(HELD_MAX).map(sentence).collect();
     if held.len() > HELD_MAX {
-        sentences.push(format!("{} more steps were held up.", held.len() - HELD_MAX));
+        let more = held.len() - HELD_MAX;
+        sentences.push(if more == 1 { "1 more step was held up.".to_owned() } else { format!("{more} more steps were held up.") });
     }
     sentences
 }

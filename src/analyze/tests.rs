@@ -3,7 +3,7 @@
 use super::*;
 use crate::ids::ProducerIndex;
 use crate::record::broker::BrokerSecond;
-use crate::record::fact::{ConsumerSecond, GroupSecond, StepOutcome, UNKNOWN_REASON};
+use crate::record::fact::{ConsumerSecond, GroupSecond, Phase, StepOutcome, UNKNOWN_REASON};
 use crate::record::sample::{Pair, Sample};
 
 fn findings(stream: &Sample) -> Findings {
@@ -119,6 +119,15 @@ fn verdicts_and_their_first_reasons() {
         let first = findings.reasons.first().map_or("", String::as_str);
         assert_eq!((findings.verdict, first), (verdict, reason));
     }
+}
+
+#[test]
+fn what_never_recovered_lasts_until_the_end_of_the_load_however_long_the_audit_takes() {
+    let longest_ms = |run_ended_ms: i64| {
+        let stream = killed().gap(Pair("steady", 0, 0), 12_000, None).at(20_000, Fact::PhaseStarted { phase: Phase::End });
+        findings(&stream.at(run_ended_ms, Fact::RunEnded { interrupted: None })).steps[0].outages[0].outage_ms.map(|spread| spread.max)
+    };
+    assert_eq!([longest_ms(20_000), longest_ms(80_000)], [Some(8_000); 2]);
 }
 
 #[test]
