@@ -175,7 +175,11 @@ fn assert_storm(results: &Results, ours: u64) {
 fn assert_layers(results: &Results, kill: u64) {
     let layers = results.run["layers"].as_array().unwrap();
     let kill = layers.iter().find(|layers| layers["step"] == kill).unwrap_or_else(|| panic!("{layers:?}"));
-    assert_eq!((kill["held"]["layer"].as_str(), kill["held"]["is_stuck"].as_bool()), (Some("detected"), Some(false)), "{kill}");
+    // On a machine that is slow in the baseline, even a session's time is ordinary: 1 s and three times the baseline's p99.
+    let p99_us = results.group("steady")["latency"]["baseline"]["response"]["p99_us"].as_u64().unwrap();
+    let is_ordinary = 1_000_000 + 3 * p99_us > 8_000_000;
+    let expected = if is_ordinary { (None, None) } else { (Some("detected"), Some(false)) };
+    assert_eq!((kill["held"]["layer"].as_str(), kill["held"]["is_stuck"].as_bool()), expected, "baseline {p99_us} us: {kill}");
     let stages = kill["waterfall"]["stages"].as_array().unwrap();
     // A chain of the graph: the record, its commit, the new leader's readiness, the last of the first acks.
     let mut last_ms = kill["began_ms"].as_i64().unwrap();
@@ -190,7 +194,7 @@ fn assert_layers(results: &Results, kill: u64) {
     let seen: BTreeSet<&str> = rows.iter().map(|row| row["layer"].as_str()).collect();
     let all = ["broker_cache", "client_cache", "committed", "delivery", "detected", "fetched", "route", "servable"];
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), all);
-    assert!(results.stdout.contains("held up in detected"), "{}", results.stdout);
+    assert!(is_ordinary || results.stdout.contains("held up in detected"), "{}", results.stdout);
 }
 
 /// Nodes that were seen down, without figures; those that were up have some.

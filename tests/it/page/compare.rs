@@ -27,7 +27,7 @@ fn compared(folder: &Path) -> std::path::PathBuf {
     let cells = [cell("plain", Shape { groups: HOSTILE.groups, ..ORDINARY }), cell(MARKUP, Shape { producers: 8, ..HOSTILE })];
     let out = folder.join("out");
     let told = chaos(&["compare", "--cell", &cells[0], "--cell", &cells[1], "--out", out.to_str().unwrap()]).output().unwrap();
-    assert!(told.status.success() && told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
+    assert!(told.status.success() && told.stderr.is_empty(), "{told:?}");
     out.join("compare.html")
 }
 

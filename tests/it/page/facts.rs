@@ -206,8 +206,16 @@ impl Run {
             let usage = json!({"read_at_us": end_ms * 1000, "cpu_us_total": 400_000 * (second + WARMUP_S) + 9000 * node,
                                "memory_bytes": 340_000_000 + node, "rx_bytes_total": 39_022, "tx_bytes_total": 37_299});
             let led = json!({"leaders": probed.len(), "under_replicated": 0, "probed": probed});
-            self.fact(end_ms, "broker", json!({"second": second, "node": node, "state": "running", "usage": usage, "led": led}));
+            let state = if node == 1 && self.is_killed(second) { "exited" } else { "running" };
+            self.fact(end_ms, "broker", json!({"second": second, "node": node, "state": state, "usage": usage, "led": led}));
         }
+    }
+
+    /// Whether the last step up to then has killed the node.
+    fn is_killed(&self, second: i64) -> bool {
+        let every_s = self.shape.step_every_s;
+        let at = second.min(self.shape.seconds - 11).div_euclid(every_s) * every_s;
+        at >= 10 && ((at - 10) / every_s) % 2 == 0
     }
 
     /// A node is killed, or started again: leaders move, producers stall and learn.
